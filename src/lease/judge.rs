@@ -1,0 +1,235 @@
+//! The judge: from evidence and policy to a verdict, by the tables of the model.
+
+use super::age::{Age, Answer};
+use super::evidence::{Basis, Dated, Due, Evidence, Holding, Left, Observation, Progress, Tenure, Under, Unseen, Vacancy};
+use super::label::{Authority, ProgressState, Reason, State};
+use super::policy::{Kind, Policy, Work};
+
+/// Authority, progress, the state that follows from the two, and why.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Verdict {
+    /// Who has the right to act.
+    pub authority: Authority,
+    /// Whether the work moves.
+    pub progress: ProgressState,
+    /// The projection of the two.
+    pub state: State,
+    /// Why.
+    pub reason: Reason,
+}
+
+/// Judges one lease.
+#[must_use]
+pub fn judge(observation: &Observation, kind: Kind, policy: &Policy) -> Verdict {
+    let evidence = match observation {
+        Observation::Seen(evidence) => evidence,
+        Observation::Unseen(why) => return Verdict::unknown(Authority::Unknown, unseen(*why)),
+    };
+    match authority(&evidence.tenure) {
+        (Authority::Held, _) => {
+            let (progress, reason) = progress(evidence, policy);
+            Verdict { authority: Authority::Held, progress, state: state_of_held(progress), reason }
+        }
+        (Authority::Unknown, reason) => Verdict::unknown(Authority::Unknown, reason),
+        (authority @ (Authority::Vacant | Authority::Expired), reason) => {
+            if progressed_since_it_ended(evidence, policy) {
+                return Verdict::unknown(authority, Reason::ProgressWithoutAuthority);
+            }
+            match kind {
+                Kind::Standing | Kind::Registry => Verdict::no_leader(authority, reason),
+                Kind::Claim => unclaimed(evidence, policy, authority, reason),
+            }
+        }
+    }
+}
+
+impl Verdict {
+    const fn unknown(authority: Authority, reason: Reason) -> Self {
+        Self { authority, progress: ProgressState::Unknown, state: State::Unknown, reason }
+    }
+
+    const fn no_leader(authority: Authority, reason: Reason) -> Self {
+        Self { authority, progress: ProgressState::Unknown, state: State::NoLeader, reason }
+    }
+}
+
+const fn unseen(why: Unseen) -> Reason {
+    match why {
+        Unseen::Source(failure) => failure.reason(),
+        Unseen::Record(_) | Unseen::Duplicate => Reason::InvalidRecord,
+    }
+}
+
+const fn state_of_held(progress: ProgressState) -> State {
+    match progress {
+        ProgressState::Advancing => State::Active,
+        ProgressState::Idle => State::Idle,
+        ProgressState::Stalled => State::Stalled,
+        ProgressState::Unknown => State::Unknown,
+    }
+}
+
+/// Who has the right to act. The reason means nothing while it is held.
+fn authority(tenure: &Tenure) -> (Authority, Reason) {
+    let holding = match tenure {
+        Tenure::Vacant { how: Vacancy::Absent, .. } => return (Authority::Vacant, Reason::Absent),
+        Tenure::Vacant { how: Vacancy::Released, .. } => return (Authority::Vacant, Reason::Released),
+        Tenure::Holder(holding) => holding,
+    };
+    if holding.epoch_regressed {
+        return (Authority::Unknown, Reason::EpochRegressed);
+    }
+    // A contradicted acquisition only says that a clock was stepped since; a contradicted renewal says that it is
+    // wrong now.
+    if holding.renewed.basis.is_suspect() || holding.acquired.basis == Basis::Future {
+        return (Authority::Unknown, Reason::ClockSkew);
+    }
+    match holding.left {
+        Left::WhilePresent => (Authority::Held, Reason::Progressing),
+        Left::NotKnown => (Authority::Unknown, Reason::InvalidRecord),
+        Left::Micros { at_least: Some(at_least), .. } if at_least > 0 => (Authority::Held, Reason::Progressing),
+        Left::Micros { at_most, .. } if at_most <= 0 => (Authority::Expired, Reason::Expired),
+        Left::Micros { .. } => (Authority::Unknown, undecided(holding.renewed.basis)),
+    }
+}
+
+/// How long ago the lease ended, for one that has.
+fn ended(tenure: &Tenure) -> Age {
+    match tenure {
+        Tenure::Vacant { since, .. } => since.age,
+        Tenure::Holder(Holding { left: Left::Micros { at_least, at_most }, .. }) => {
+            let past = |left: i64| std::time::Duration::from_micros(left.min(0).unsigned_abs());
+            match at_least {
+                Some(at_least) => Age::between(past(*at_least), past(*at_most)),
+                None => Age::at_least(past(*at_most)),
+            }
+        }
+        Tenure::Holder(_) => Age::UNBOUNDED,
+    }
+}
+
+/// Progress surely made after the lease ended means that someone acts without authority, for as long as it is fresh.
+fn progressed_since_it_ended(evidence: &Evidence, policy: &Policy) -> bool {
+    match evidence.progress {
+        Progress::Made { when, .. } => {
+            !when.basis.is_suspect()
+                && when.age.surely_after(ended(&evidence.tenure))
+                && when.age.older_than(policy.stall_after) != Answer::Yes
+        }
+        Progress::NotReported | Progress::Never | Progress::Undated => false,
+    }
+}
+
+/// A claim that nobody holds is normal until its work is overdue.
+fn unclaimed(evidence: &Evidence, policy: &Policy, authority: Authority, vacancy: Reason) -> Verdict {
+    let last = match evidence.progress {
+        Progress::Made { when, .. } => Some(when),
+        Progress::NotReported | Progress::Never | Progress::Undated => None,
+    };
+    match overdue(due(evidence.due, last, policy.work), policy) {
+        Overdue::No => {
+            Verdict { authority, progress: ProgressState::Idle, state: State::Idle, reason: Reason::NothingDue }
+        }
+        Overdue::Yes => Verdict::no_leader(authority, vacancy),
+        Overdue::Undecided(reason) => Verdict::unknown(authority, reason),
+    }
+}
+
+/// Whether work moves under the authority that is held.
+fn progress(evidence: &Evidence, policy: &Policy) -> (ProgressState, Reason) {
+    const UNKNOWN: ProgressState = ProgressState::Unknown;
+    let Tenure::Holder(holding) = &evidence.tenure else {
+        return (UNKNOWN, Reason::InvalidRecord);
+    };
+    if let (Some(limit), Due::Waiting { oldest: Some(oldest), .. }) = (policy.overdue_after, evidence.due)
+        && oldest.age.older_than(limit) == Answer::Yes
+    {
+        return (ProgressState::Stalled, Reason::WorkStuck);
+    }
+    // What work moved last under this epoch, or failing that the acquisition itself.
+    let (last, moved) = match evidence.progress {
+        Progress::NotReported => return (UNKNOWN, Reason::ProgressNotReported),
+        Progress::Undated => return (UNKNOWN, Reason::InvalidRecord),
+        Progress::Made { under: Under::Later, .. } => return (UNKNOWN, Reason::EpochRegressed),
+        Progress::Made { under: Under::Unattributed, when, .. } => return (UNKNOWN, undecided(when.basis)),
+        Progress::Made { under: Under::Current, when, .. } => (when, true),
+        Progress::Made { under: Under::Earlier, .. } | Progress::Never => (holding.acquired, false),
+    };
+    let due = due(evidence.due, Some(last), policy.work);
+    match last.age.older_than(policy.stall_after) {
+        Answer::No => within(moved, due),
+        Answer::Yes => beyond(moved, due, policy),
+        // Where both answers lead to the same verdict, the bounds need not decide.
+        Answer::CannotTell => match (within(moved, due), beyond(moved, due, policy)) {
+            (one, other) if one == other => one,
+            _ => (UNKNOWN, undecided(last.basis)),
+        },
+    }
+}
+
+/// The last move is surely within the limit.
+const fn within(moved: bool, due: Due) -> (ProgressState, Reason) {
+    match due {
+        _ if moved => (ProgressState::Advancing, Reason::Progressing),
+        Due::Nothing => (ProgressState::Idle, Reason::NothingDue),
+        Due::NotKnown | Due::Waiting { .. } => (ProgressState::Unknown, Reason::AwaitingFirstProgress),
+    }
+}
+
+/// The last move is surely beyond the limit.
+fn beyond(moved: bool, due: Due, policy: &Policy) -> (ProgressState, Reason) {
+    match overdue(due, policy) {
+        Overdue::No => (ProgressState::Idle, Reason::NothingDue),
+        Overdue::Yes if moved => (ProgressState::Stalled, Reason::NoProgress),
+        Overdue::Yes => (ProgressState::Stalled, Reason::NeverProgressed),
+        Overdue::Undecided(reason) => (ProgressState::Unknown, reason),
+    }
+}
+
+enum Overdue {
+    Yes,
+    No,
+    Undecided(Reason),
+}
+
+/// Whether work has been due for longer than the limit.
+fn overdue(due: Due, policy: &Policy) -> Overdue {
+    match due {
+        Due::Nothing => Overdue::No,
+        Due::NotKnown | Due::Waiting { oldest: None, .. } => Overdue::Undecided(Reason::DueUnknown),
+        Due::Waiting { oldest: Some(oldest), .. } => match oldest.age.older_than(policy.stall_after) {
+            Answer::Yes => Overdue::Yes,
+            Answer::No => Overdue::No,
+            Answer::CannotTell => Overdue::Undecided(undecided(oldest.basis)),
+        },
+    }
+}
+
+/// What is due, from what the store says or else from what the policy says of when work falls due.
+fn due(reported: Due, last: Option<Dated>, work: Work) -> Due {
+    let delay = match (reported, work) {
+        (Due::NotKnown, Work::Continuous) => std::time::Duration::ZERO,
+        (Due::NotKnown, Work::Cadence(cadence)) => cadence,
+        (reported, _) => return reported,
+    };
+    match last {
+        None => Due::NotKnown,
+        Some(last) if delay > std::time::Duration::ZERO && last.age.older_than(delay) == Answer::No => Due::Nothing,
+        Some(last) => {
+            Due::Waiting { count: None, oldest: Some(Dated { age: last.age.less(delay), basis: last.basis }) }
+        }
+    }
+}
+
+/// The reason to give when bounds settle nothing.
+const fn undecided(basis: Basis) -> Reason {
+    match basis {
+        // Only the tolerance for clocks makes a stored time a span.
+        Basis::Stored | Basis::Future | Basis::Contradicted => Reason::ClockSkew,
+        Basis::FirstSeen => Reason::NotObservedYet,
+        Basis::SeenToChange => Reason::ObservationGap,
+    }
+}
+
+#[cfg(test)]
+mod tests;

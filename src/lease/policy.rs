@@ -1,0 +1,133 @@
+//! The limits that a person set for a lease, and what holds for a whole source.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::label::labels;
+
+labels! {
+    /// What holding a lease means in a source.
+    Kind {
+        /// Someone should always hold it: leader election.
+        Standing = "standing",
+        /// Many holders beat side by side; it is held while any is fresh.
+        Registry = "registry",
+        /// Held only while a run lasts; nobody holding it is normal.
+        Claim = "claim",
+    }
+}
+
+labels! {
+    /// Whose clock wrote the times that a source stores.
+    Clock {
+        /// The store's own, in the writing statement.
+        Store = "store",
+        /// Each holder's own.
+        Holder = "holder",
+    }
+}
+
+labels! {
+    /// The alerts that can be enabled for a lease. None is by default.
+    Alert {
+        /// Nobody has the right to act.
+        NoLeader = "LeaseNoLeader",
+        /// Work is due and does not move.
+        WorkStalled = "LeaseWorkStalled",
+        /// The state has not been known for long.
+        StateUnknown = "LeaseStateUnknown",
+        /// Leadership changes hands too often.
+        LeadershipFlapping = "LeaseLeadershipFlapping",
+        /// The epoch went backwards.
+        EpochRegressed = "LeaseEpochRegressed",
+        /// Progress came from an epoch that had ended.
+        FencedWriter = "LeaseFencedWriter",
+        /// The lease's source cannot be read.
+        SourceDown = "LeaseSourceDown",
+        /// No exporter reports the lease.
+        ExporterAbsent = "LeaseExporterAbsent",
+    }
+}
+
+/// A set of alerts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct AlertSet(u8);
+
+impl AlertSet {
+    /// The alerts in the set, in the order of exposition.
+    pub fn iter(self) -> impl Iterator<Item = Alert> {
+        Alert::ALL.into_iter().filter(move |alert| self.0 & (1 << *alert as u8) != 0)
+    }
+}
+
+impl FromIterator<Alert> for AlertSet {
+    fn from_iter<I: IntoIterator<Item = Alert>>(alerts: I) -> Self {
+        Self(alerts.into_iter().fold(0, |set, alert| set | 1 << alert as u8))
+    }
+}
+
+/// What is known of when work falls due, where the store does not say.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Work {
+    /// Nothing.
+    #[default]
+    Unstated,
+    /// There is always something to do.
+    Continuous,
+    /// Something falls due this long after the last progress.
+    Cadence(Duration),
+}
+
+/// The limits that a person set for a lease.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Policy {
+    /// How long due work may stand still before it counts as stalled.
+    pub stall_after: Duration,
+    /// How long the oldest due work may wait even while other work moves; off by default.
+    pub overdue_after: Option<Duration>,
+    /// What is known of when work falls due, where the store does not say.
+    pub work: Work,
+    /// The alerts enabled for the lease.
+    pub alerts: AlertSet,
+}
+
+impl Policy {
+    /// The default of `stall_after`.
+    pub const STALL_AFTER: Duration = Duration::from_secs(300);
+}
+
+impl Default for Policy {
+    fn default() -> Self {
+        Self { stall_after: Self::STALL_AFTER, overdue_after: None, work: Work::Unstated, alerts: AlertSet::default() }
+    }
+}
+
+/// Gives the policy of a lease by its name, and names the leases that must be there.
+pub trait Policies: fmt::Debug + Send + Sync {
+    /// The policy of a lease of this source.
+    fn of(&self, lease: &str) -> Arc<Policy>;
+
+    /// Leases that keep their state even before they were ever seen.
+    fn expected(&self) -> Vec<Arc<str>>;
+}
+
+/// What holds for a whole source.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Rules {
+    /// What holding a lease means here.
+    pub kind: Kind,
+    /// Whose clock wrote the times.
+    pub clock: Clock,
+    /// How far the clocks involved may differ.
+    pub clock_skew: Duration,
+    /// How many leases are kept in mind at the most.
+    pub max_leases: usize,
+}
+
+impl Rules {
+    /// The default of `clock_skew`.
+    pub const CLOCK_SKEW: Duration = Duration::from_secs(2);
+    /// The default of `max_leases`.
+    pub const MAX_LEASES: usize = 10_000;
+}

@@ -1,0 +1,67 @@
+//! One lease as it is shown.
+
+use std::sync::Arc;
+
+use super::evidence::{Evidence, Holding, Observation, Tenure};
+use super::judge::Verdict;
+use super::label::Anomaly;
+use super::policy::Policy;
+use super::sentence::Sentence;
+
+/// One lease as it is shown: the verdict with all that it was made from, so that every rendering says the same.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Status {
+    /// The lease's name.
+    pub lease: Arc<str>,
+    /// Authority, progress, the state that follows, and why.
+    pub verdict: Verdict,
+    /// What that was made from.
+    pub observation: Observation,
+    /// The limits that it was judged by.
+    pub policy: Arc<Policy>,
+    /// What has been noticed of this lease since the exporter started.
+    pub anomalies: Anomalies,
+}
+
+impl Status {
+    /// The reason in one sentence for people.
+    #[must_use]
+    pub const fn sentence(&self) -> Sentence<'_> {
+        Sentence(self)
+    }
+
+    /// What is known of the lease, if it could be looked at.
+    #[must_use]
+    pub const fn evidence(&self) -> Option<&Evidence> {
+        match &self.observation {
+            Observation::Seen(evidence) => Some(evidence),
+            Observation::Unseen(_) => None,
+        }
+    }
+
+    /// What is known of its holder, if its record names one.
+    #[must_use]
+    pub const fn holding(&self) -> Option<&Holding> {
+        match self.evidence() {
+            Some(Evidence { tenure: Tenure::Holder(holding), .. }) => Some(holding),
+            _ => None,
+        }
+    }
+}
+
+/// How often each anomaly was noticed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Anomalies([u64; Anomaly::ALL.len()]);
+
+impl Anomalies {
+    /// How often this one was.
+    #[must_use]
+    pub const fn of(&self, anomaly: Anomaly) -> u64 {
+        self.0[anomaly as usize]
+    }
+
+    /// Counts one.
+    pub const fn count(&mut self, anomaly: Anomaly) {
+        self.0[anomaly as usize] += 1;
+    }
+}

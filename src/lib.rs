@@ -1,0 +1,4 @@
+//! lease-exporter: tells lease authority and work progress apart, and says `unknown` when it cannot know.
+#![forbid(unsafe_code)]
+
+pub mod scheduler;

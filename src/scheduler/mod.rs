@@ -1,0 +1,1 @@
+//! The reference lease protocol and a synthetic scheduler that follows it.
