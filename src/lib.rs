@@ -1,4 +1,5 @@
 //! lease-exporter: tells lease authority and work progress apart, and says `unknown` when it cannot know.
 #![forbid(unsafe_code)]
 
-pub mod scheduler;
+pub mod clock;
+pub mod lease;

@@ -9,6 +9,7 @@ use super::token::HolderToken;
 
 /// Whether a lease could be looked at.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[expect(clippy::large_enum_variant, reason = "nearly every lease of a reading is seen; a box each would cost more")]
 pub enum Observation {
     /// It could.
     Seen(Evidence),
@@ -151,8 +152,8 @@ pub enum Progress {
     NotReported,
     /// None is recorded.
     Never,
-    /// The record says that there was some, but not when, nor by what cursor.
-    Undated,
+    /// The record says that there was some, but leaves out when, or under which epoch.
+    Incomplete,
     /// Some was made.
     Made {
         /// When.

@@ -1,7 +1,9 @@
 //! The judge: from evidence and policy to a verdict, by the tables of the model.
 
 use super::age::{Age, Answer};
-use super::evidence::{Basis, Dated, Due, Evidence, Holding, Left, Observation, Progress, Tenure, Under, Unseen, Vacancy};
+use super::evidence::{
+    Basis, Dated, Due, Evidence, Holding, Left, Observation, Progress, Tenure, Under, Unseen, Vacancy,
+};
 use super::label::{Authority, ProgressState, Reason, State};
 use super::policy::{Kind, Policy, Work};
 
@@ -116,7 +118,7 @@ fn progressed_since_it_ended(evidence: &Evidence, policy: &Policy) -> bool {
                 && when.age.surely_after(ended(&evidence.tenure))
                 && when.age.older_than(policy.stall_after) != Answer::Yes
         }
-        Progress::NotReported | Progress::Never | Progress::Undated => false,
+        Progress::NotReported | Progress::Never | Progress::Incomplete => false,
     }
 }
 
@@ -124,7 +126,7 @@ fn progressed_since_it_ended(evidence: &Evidence, policy: &Policy) -> bool {
 fn unclaimed(evidence: &Evidence, policy: &Policy, authority: Authority, vacancy: Reason) -> Verdict {
     let last = match evidence.progress {
         Progress::Made { when, .. } => Some(when),
-        Progress::NotReported | Progress::Never | Progress::Undated => None,
+        Progress::NotReported | Progress::Never | Progress::Incomplete => None,
     };
     match overdue(due(evidence.due, last, policy.work), policy) {
         Overdue::No => {
@@ -149,7 +151,7 @@ fn progress(evidence: &Evidence, policy: &Policy) -> (ProgressState, Reason) {
     // What work moved last under this epoch, or failing that the acquisition itself.
     let (last, moved) = match evidence.progress {
         Progress::NotReported => return (UNKNOWN, Reason::ProgressNotReported),
-        Progress::Undated => return (UNKNOWN, Reason::InvalidRecord),
+        Progress::Incomplete => return (UNKNOWN, Reason::InvalidRecord),
         Progress::Made { under: Under::Later, .. } => return (UNKNOWN, Reason::EpochRegressed),
         Progress::Made { under: Under::Unattributed, when, .. } => return (UNKNOWN, undecided(when.basis)),
         Progress::Made { under: Under::Current, when, .. } => (when, true),
@@ -230,6 +232,3 @@ const fn undecided(basis: Basis) -> Reason {
         Basis::SeenToChange => Reason::ObservationGap,
     }
 }
-
-#[cfg(test)]
-mod tests;

@@ -5,14 +5,14 @@
 //! [`SourceSnapshot`] carries the resulting [`Status`]es to whoever renders them.
 
 mod age;
-mod evidence;
 mod event;
+mod evidence;
 mod judge;
 mod label;
 mod memory;
 mod policy;
-mod record;
 mod recollection;
+mod record;
 mod registry;
 mod sentence;
 mod snapshot;

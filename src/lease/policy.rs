@@ -128,6 +128,8 @@ pub struct Rules {
 impl Rules {
     /// The default of `clock_skew`.
     pub const CLOCK_SKEW: Duration = Duration::from_secs(2);
+    /// Stored times are rounded; two that differ by less than this do not contradict each other.
+    pub const RESOLUTION: Duration = Duration::from_millis(10);
     /// The default of `max_leases`.
     pub const MAX_LEASES: usize = 10_000;
 }

@@ -1,0 +1,206 @@
+//! What earlier readings of one source showed: the only thing that is kept between them.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::age::At;
+use super::evidence::{Noticed, Observation, Unseen};
+use super::judge::judge;
+use super::label::{Anomaly, ReadFailure, RowFault};
+use super::policy::{Kind, Policies, Policy, Rules};
+use super::recollection::{Look, Recollection, Sight};
+use super::record::{Reading, RejectedRow};
+use super::registry::merged;
+use super::snapshot::{Health, SourceSnapshot};
+use super::status::{Anomalies, Status};
+use super::token::TokenKey;
+
+/// What earlier readings of one source showed.
+#[derive(Debug)]
+pub struct Memory {
+    source: Arc<str>,
+    rules: Rules,
+    key: TokenKey,
+    policies: Arc<dyn Policies>,
+    leases: BTreeMap<Arc<str>, Remembered>,
+    failures: [u64; ReadFailure::ALL.len()],
+    rejected: [u64; RowFault::ALL.len()],
+}
+
+#[derive(Debug)]
+struct Remembered {
+    policy: Arc<Policy>,
+    /// Named in the configuration, so never forgotten.
+    expected: bool,
+    recollection: Recollection,
+    anomalies: Anomalies,
+}
+
+impl Memory {
+    /// The memory of a source that was never read.
+    #[must_use]
+    pub fn new(source: Arc<str>, rules: Rules, key: TokenKey, policies: Arc<dyn Policies>) -> Self {
+        let leases = policies.expected().into_iter().map(|lease| {
+            let remembered = Remembered::new(policies.of(&lease), true);
+            (lease, remembered)
+        });
+        Self {
+            source,
+            rules,
+            key,
+            leases: leases.collect(),
+            policies,
+            failures: Default::default(),
+            rejected: Default::default(),
+        }
+    }
+
+    /// Takes in a reading, made at `at`, whose store's clock was `clock_offset` seconds ahead of the exporter's.
+    pub fn take_in(&mut self, mut reading: Reading, at: At, clock_offset: f64) -> SourceSnapshot {
+        if !reading.rows.is_sorted_by(|one, other| one.lease <= other.lease) {
+            reading.rows.sort_by(|one, other| one.lease.cmp(&other.lease));
+        }
+        let look =
+            Look { at, store_now: reading.store_now, columns: reading.columns, rules: &self.rules, key: &self.key };
+        let mut rejected_now = reading.over_limit;
+        self.rejected[RowFault::OverLimit as usize] += reading.over_limit;
+        let mut spoilt: BTreeMap<&str, Unseen> = BTreeMap::new();
+        for RejectedRow { lease, column, fault } in &reading.rejected {
+            rejected_now += 1;
+            self.rejected[*fault as usize] += 1;
+            if let Some(lease) = lease {
+                spoilt.insert(lease, Unseen::Record(*column));
+            }
+        }
+
+        let mut leases = Vec::with_capacity(self.leases.len().max(reading.rows.len()));
+        for rows in reading.rows.chunk_by(|one, other| one.lease == other.lease) {
+            let Some(name) = rows.first().and_then(|row| row.lease.as_ref()) else { continue };
+            let remembered = match self.leases.get_mut(name) {
+                Some(remembered) => remembered,
+                None => {
+                    let new = Remembered::new(self.policies.of(name), false);
+                    self.leases.entry(Arc::clone(name)).or_insert(new)
+                }
+            };
+            let spoilt = if spoilt.is_empty() { None } else { spoilt.remove(&**name) };
+            let merged = merged(rows, look.store_now, look.rules);
+            let sight = match (&merged, spoilt) {
+                // Of several holders a bad row costs itself alone; of one, it is not known which row is right.
+                (Some(_), Some(why)) if look.rules.kind != Kind::Registry => Sight::Unusable(why),
+                (Some(merged), _) => Sight::Row(&merged.row, &merged.others),
+                (None, _) => {
+                    rejected_now += rows.len() as u64;
+                    self.rejected[RowFault::Duplicate as usize] += rows.len() as u64;
+                    Sight::Unusable(Unseen::Duplicate)
+                }
+            };
+            leases.push(remembered.status(name, sight, &look));
+        }
+        for (name, why) in spoilt {
+            let remembered =
+                self.leases.entry(name.into()).or_insert_with(|| Remembered::new(self.policies.of(name), false));
+            leases.push(remembered.status(&name.into(), Sight::Unusable(why), &look));
+        }
+        let read = leases.len();
+        if read < self.leases.len() {
+            leases.sort_by(|one, other| one.lease.cmp(&other.lease));
+            let absent = absent(&mut self.leases, &leases, self.rules.max_leases);
+            leases.extend(absent.iter().filter_map(|name| {
+                let remembered = self.leases.get_mut(name)?;
+                Some(remembered.status(name, Sight::Absent, &look))
+            }));
+            leases.sort_by(|one, other| one.lease.cmp(&other.lease));
+        }
+        SourceSnapshot {
+            source: Arc::clone(&self.source),
+            health: Health {
+                outcome: Ok(()),
+                took: at.ended.saturating_sub(at.began),
+                leases: Some(read as u64),
+                clock_offset: Some(clock_offset),
+                failures: self.failures,
+                rejected: self.rejected,
+                rejected_now,
+            },
+            leases,
+        }
+    }
+
+    /// Says of every lease that it could not be looked at. Nothing of an earlier reading is shown.
+    pub fn failed(&mut self, failure: ReadFailure, took: Duration) -> SourceSnapshot {
+        self.failures[failure as usize] += 1;
+        let observation = Observation::Unseen(Unseen::Source(failure));
+        let status = |(lease, remembered): (&Arc<str>, &Remembered)| Status {
+            lease: Arc::clone(lease),
+            verdict: judge(&observation, self.rules.kind, &remembered.policy),
+            observation: observation.clone(),
+            policy: Arc::clone(&remembered.policy),
+            anomalies: remembered.anomalies,
+        };
+        SourceSnapshot {
+            source: Arc::clone(&self.source),
+            health: Health {
+                outcome: Err(failure),
+                took,
+                leases: None,
+                clock_offset: None,
+                failures: self.failures,
+                rejected: self.rejected,
+                rejected_now: 0,
+            },
+            leases: self.leases.iter().map(status).collect(),
+        }
+    }
+}
+
+impl Remembered {
+    fn new(policy: Arc<Policy>, expected: bool) -> Self {
+        Self { policy, expected, recollection: Recollection::default(), anomalies: Anomalies::default() }
+    }
+
+    fn status(&mut self, lease: &Arc<str>, sight: Sight<'_>, look: &Look<'_>) -> Status {
+        let mut noticed = Noticed::default();
+        let observation = self.recollection.see(sight, look, &mut noticed);
+        for anomaly in Anomaly::ALL {
+            if noticed[anomaly as usize] {
+                self.anomalies.count(anomaly);
+            }
+        }
+        Status {
+            lease: Arc::clone(lease),
+            verdict: judge(&observation, look.rules.kind, &self.policy),
+            observation,
+            policy: Arc::clone(&self.policy),
+            anomalies: self.anomalies,
+        }
+    }
+}
+
+/// Leases known but not in this reading, after forgetting those that are one too many: the longest gone first, and
+/// never one that the configuration names.
+fn absent(leases: &mut BTreeMap<Arc<str>, Remembered>, present: &[Status], max_leases: usize) -> Vec<Arc<str>> {
+    let mut present = present.iter().map(|status| &status.lease).peekable();
+    let mut absent: Vec<Arc<str>> = Vec::new();
+    for name in leases.keys() {
+        if present.next_if_eq(&name).is_none() {
+            absent.push(Arc::clone(name));
+        }
+    }
+    let excess = leases.len().saturating_sub(max_leases);
+    if excess > 0 {
+        let mut longest_gone: Vec<_> = absent
+            .iter()
+            .filter_map(|name| leases.get(name).map(|lease| (lease, name)))
+            .filter(|(lease, _)| !lease.expected)
+            .map(|(lease, name)| (lease.recollection.last_seen().map(|at| at.ended), Arc::clone(name)))
+            .collect();
+        longest_gone.sort();
+        for (_, name) in longest_gone.into_iter().take(excess) {
+            leases.remove(&name);
+        }
+        absent.retain(|name| leases.contains_key(name));
+    }
+    absent
+}

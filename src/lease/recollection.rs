@@ -1,0 +1,314 @@
+//! What earlier readings showed of one lease, and what this one shows in their light.
+
+use super::age::{Answer, At};
+use super::event::{Change, Event, Stored, Watch};
+use super::evidence::{
+    Basis, Dated, Due, Evidence, Holding, Left, Noticed, Observation, Progress, Tenure, Under, Unseen, Vacancy,
+};
+use super::label::{Anomaly, Column};
+use super::policy::{Clock, Kind, Rules};
+use super::record::{Columns, Cursor, Epoch, Row, StoreTime};
+use super::token::{HolderToken, TokenKey};
+
+/// What this reading shows of one lease.
+pub(super) enum Sight<'a> {
+    /// No row.
+    Absent,
+    /// A row, and the other holders of a registry.
+    Row(&'a Row, &'a [&'a str]),
+    /// A row that cannot be used.
+    Unusable(Unseen),
+}
+
+/// What holds for every lease of one reading.
+pub(super) struct Look<'a> {
+    pub(super) at: At,
+    pub(super) store_now: StoreTime,
+    pub(super) columns: Columns,
+    pub(super) rules: &'a Rules,
+    pub(super) key: &'a TokenKey,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+struct AcquisitionKey {
+    holder: Option<HolderToken>,
+    epoch: Option<Epoch>,
+    acquired_at: Option<StoreTime>,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+struct RenewalKey {
+    renewed_at: Option<StoreTime>,
+    expires_at: Option<StoreTime>,
+}
+
+/// Progress is another when its cursor is; only where there is no cursor, when its time is.
+#[derive(Clone, Debug, PartialEq)]
+enum ProgressKey {
+    Cursor(Cursor, Option<Epoch>),
+    Time(Option<StoreTime>, Option<Epoch>),
+}
+
+/// What earlier readings showed of one lease.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Recollection {
+    /// The last reading that showed it.
+    seen: Option<At>,
+    /// The last holder's name, so that its token is made once.
+    holder: Option<(Box<str>, HolderToken)>,
+    acquisition: Option<Event<AcquisitionKey>>,
+    renewal: Option<Event<RenewalKey>>,
+    vacancy: Option<Event<Vacancy>>,
+    progress: Option<Event<ProgressKey>>,
+    progress_at: Option<StoreTime>,
+    epoch: Option<Epoch>,
+    epoch_regressed: bool,
+    renewals_since_progress: u64,
+}
+
+impl Recollection {
+    /// When the lease was last seen.
+    pub(super) fn last_seen(&self) -> Option<At> {
+        self.seen
+    }
+
+    /// Takes in what this reading shows.
+    pub(super) fn see(&mut self, sight: Sight<'_>, look: &Look<'_>, noticed: &mut Noticed) -> Observation {
+        let (row, others) = match sight {
+            Sight::Unusable(why) => return Observation::Unseen(why),
+            Sight::Absent => (&NO_ROW, &[][..]),
+            Sight::Row(row, others) => (row, others),
+        };
+        let watch = Watch { at: look.at, previous: self.seen, tolerance: look.rules.clock_skew.max(Rules::RESOLUTION) };
+        let epoch_before = self.epoch;
+        self.follow_epoch(row.epoch, look.rules.kind, noticed);
+        let tenure = match vacancy(row, look.columns) {
+            Some(how) => self.vacated(how, row.epoch, watch),
+            None => Tenure::Holder(self.held(row, others, look, watch, noticed)),
+        };
+        let progress = self.progressed(row, &tenure, epoch_before, look, watch, noticed);
+        let evidence = Evidence {
+            due: due(row, look),
+            renewals_since_progress: match progress {
+                Progress::NotReported => None,
+                _ => Some(self.renewals_since_progress),
+            },
+            tenure,
+            progress,
+        };
+        self.seen = Some(look.at);
+        Observation::Seen(evidence)
+    }
+
+    /// An epoch that goes back stays regressed until the next acquisition raises it again.
+    fn follow_epoch(&mut self, epoch: Option<Epoch>, kind: Kind, noticed: &mut Noticed) {
+        let Some(epoch) = epoch.filter(|_| kind != Kind::Registry) else { return };
+        match self.epoch.replace(epoch) {
+            Some(before) if epoch < before => {
+                self.epoch_regressed = true;
+                noticed[Anomaly::EpochRegressed as usize] = true;
+            }
+            Some(before) if epoch > before => self.epoch_regressed = false,
+            _ => {}
+        }
+    }
+
+    fn vacated(&mut self, how: Vacancy, epoch: Option<Epoch>, watch: Watch) -> Tenure {
+        self.acquisition = None;
+        self.renewal = None;
+        let (_, since) = Event::observe(&mut self.vacancy, how, Stored::Unstated, watch);
+        Tenure::Vacant { how, since, epoch }
+    }
+
+    fn held(&mut self, row: &Row, others: &[&str], look: &Look<'_>, watch: Watch, noticed: &mut Noticed) -> Holding {
+        self.vacancy = None;
+        let holder_before = self.holder.as_ref().map(|(_, token)| *token);
+        let holder = self.token(row.holder.as_deref(), look.key);
+        let same_epoch = self.acquisition.as_ref().is_some_and(|last| last.key().epoch == row.epoch);
+        if look.rules.kind != Kind::Registry
+            && row.epoch.is_some()
+            && same_epoch
+            && holder_before.is_some()
+            && holder_before != holder
+        {
+            noticed[Anomaly::HolderChangedWithoutEpoch as usize] = true;
+        }
+        let key = AcquisitionKey { holder, epoch: row.epoch, acquired_at: row.acquired_at };
+        let stored = |at| Stored::of(at, look.store_now, look.rules);
+        let (acquisition, acquired) = followed(&mut self.acquisition, key, stored(row.acquired_at), watch, noticed);
+        let key = RenewalKey { renewed_at: row.renewed_at, expires_at: row.expires_at };
+        let (renewal, renewed) = followed(&mut self.renewal, key, stored(row.renewed_at), watch, noticed);
+        if acquisition == Change::Same && renewal == Change::Moved {
+            self.renewals_since_progress += 1;
+        }
+        Holding {
+            holder,
+            others: others.iter().map(|name| look.key.token(name)).collect(),
+            epoch: row.epoch,
+            epoch_regressed: self.epoch_regressed,
+            acquired,
+            renewed,
+            left: left(row, &renewed, look),
+            acquired_at: row.acquired_at,
+            renewed_at: row.renewed_at,
+        }
+    }
+
+    fn token(&mut self, holder: Option<&str>, key: &TokenKey) -> Option<HolderToken> {
+        let name = holder?;
+        match &self.holder {
+            Some((known, token)) if **known == *name => Some(*token),
+            _ => {
+                let token = key.token(name);
+                self.holder = Some((name.into(), token));
+                Some(token)
+            }
+        }
+    }
+
+    fn progressed(
+        &mut self,
+        row: &Row,
+        tenure: &Tenure,
+        epoch_before: Option<Epoch>,
+        look: &Look<'_>,
+        watch: Watch,
+        noticed: &mut Noticed,
+    ) -> Progress {
+        if !look.columns.has_progress() {
+            return Progress::NotReported;
+        }
+        let key = match (&row.progress_cursor, row.progress_at, row.progress_epoch) {
+            (None, None, None) => return Progress::Never,
+            (None, None, Some(_)) => return Progress::Incomplete,
+            (Some(cursor), _, epoch) => ProgressKey::Cursor(cursor.clone(), epoch),
+            (None, at, epoch) => ProgressKey::Time(at, epoch),
+        };
+        // A newer time beside an unmoved cursor was only touched: it dates nothing.
+        let touched = matches!(key, ProgressKey::Cursor(..))
+            && self.progress.as_ref().is_some_and(|last| *last.key() == key)
+            && self.progress_at != row.progress_at;
+        let stored = if touched { Stored::Unstated } else { Stored::of(row.progress_at, look.store_now, look.rules) };
+        let (change, when) = followed(&mut self.progress, key, stored, watch, noticed);
+        if !touched {
+            self.progress_at = row.progress_at;
+        }
+        if change != Change::Same {
+            self.renewals_since_progress = 0;
+        }
+        let Some(under) = under(row, tenure, &when, look) else { return Progress::Incomplete };
+        let stale = under == Under::Earlier && row.progress_epoch.is_some();
+        if change == Change::Moved && stale && epoch_before == row.epoch {
+            noticed[Anomaly::ProgressFromStaleEpoch as usize] = true;
+        }
+        Progress::Made { when, epoch: row.progress_epoch, under, at: self.progress_at }
+    }
+}
+
+/// Follows an event and notices when a clock is found to be wrong.
+fn followed<K: PartialEq>(
+    slot: &mut Option<Event<K>>,
+    key: K,
+    stored: Stored,
+    watch: Watch,
+    noticed: &mut Noticed,
+) -> (Change, Dated) {
+    let suspect_before = slot.as_ref().is_some_and(Event::is_suspect);
+    let (change, dated) = Event::observe(slot, key, stored, watch);
+    if dated.basis.is_suspect() && !(suspect_before && change == Change::Same) {
+        noticed[Anomaly::ClockSkew as usize] = true;
+    }
+    (change, dated)
+}
+
+/// How the row shows that nobody holds the lease; `None` if somebody does.
+fn vacancy(row: &Row, columns: Columns) -> Option<Vacancy> {
+    let recorded =
+        row.epoch.is_some() || row.acquired_at.is_some() || row.renewed_at.is_some() || row.expires_at.is_some();
+    let named = row.holder.as_deref().is_some_and(|holder| !holder.is_empty());
+    match (columns.has(Column::Holder), named, recorded) {
+        (true, true, _) | (false, _, true) => None,
+        (true, false, true) => Some(Vacancy::Released),
+        (_, false, false) | (false, true, false) => Some(Vacancy::Absent),
+    }
+}
+
+/// How long the lease still lasts, by whichever rule its source has.
+fn left(row: &Row, renewed: &Dated, look: &Look<'_>) -> Left {
+    if !look.columns.has_expiry() {
+        return Left::WhilePresent;
+    }
+    if let Some(expires_at) = row.expires_at {
+        let micros = expires_at.micros_since(look.store_now);
+        let skew = match look.rules.clock {
+            Clock::Store => 0,
+            Clock::Holder => micros_of(look.rules.clock_skew),
+        };
+        return Left::Micros { at_least: Some(micros.saturating_sub(skew)), at_most: micros.saturating_add(skew) };
+    }
+    match (row.ttl, row.renewed_at) {
+        (Some(ttl), Some(_)) => Left::Micros {
+            at_least: renewed.age.upper().map(|age| micros_of(ttl).saturating_sub(micros_of(age))),
+            at_most: micros_of(ttl).saturating_sub(micros_of(renewed.age.lower())),
+        },
+        _ => Left::NotKnown,
+    }
+}
+
+fn micros_of(duration: std::time::Duration) -> i64 {
+    i64::try_from(duration.as_micros()).unwrap_or(i64::MAX)
+}
+
+/// How the epoch that made progress stands to the one in force; `None` where the record leaves out what would tell.
+fn under(row: &Row, tenure: &Tenure, when: &Dated, look: &Look<'_>) -> Option<Under> {
+    let Tenure::Holder(holding) = tenure else { return Some(Under::Unattributed) };
+    if look.rules.kind == Kind::Registry {
+        return Some(Under::Current);
+    }
+    if look.columns.has(Column::ProgressEpoch) && look.columns.has(Column::Epoch) {
+        return Some(match row.progress_epoch?.cmp(&row.epoch?) {
+            std::cmp::Ordering::Less => Under::Earlier,
+            std::cmp::Ordering::Equal => Under::Current,
+            std::cmp::Ordering::Greater => Under::Later,
+        });
+    }
+    if !look.columns.has(Column::AcquiredAt) {
+        return Some(Under::Current);
+    }
+    // Without an epoch on it, progress is the holder's if it was made after the acquisition.
+    let acquired = holding.acquired;
+    Some(match acquired.age.upper() {
+        _ if when.basis == Basis::Future || acquired.basis.is_suspect() => Under::Unattributed,
+        _ if when.age.upper().is_some_and(|upper| upper <= acquired.age.lower()) => Under::Current,
+        Some(upper) if when.age.older_than(upper) == Answer::Yes => Under::Earlier,
+        _ => Under::Unattributed,
+    })
+}
+
+fn due(row: &Row, look: &Look<'_>) -> Due {
+    let oldest = match Stored::of(row.oldest_due_at, look.store_now, look.rules) {
+        Stored::Unstated => None,
+        Stored::Age(age) => Some(Dated { age, basis: Basis::Stored }),
+        Stored::Future => Some(Dated { age: super::age::Age::UNBOUNDED, basis: Basis::Future }),
+    };
+    match (row.due, oldest) {
+        (Some(0), _) => Due::Nothing,
+        (None, None) => Due::NotKnown,
+        (count, oldest) => Due::Waiting { count, oldest },
+    }
+}
+
+static NO_ROW: Row = Row {
+    lease: None,
+    holder: None,
+    epoch: None,
+    acquired_at: None,
+    renewed_at: None,
+    expires_at: None,
+    ttl: None,
+    progress_at: None,
+    progress_epoch: None,
+    progress_cursor: None,
+    due: None,
+    oldest_due_at: None,
+};

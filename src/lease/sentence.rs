@@ -1,0 +1,203 @@
+//! The reason in one sentence, for the person on call.
+
+use std::fmt::{self, Display, Formatter};
+use std::time::Duration;
+
+use super::evidence::{Dated, Due, Evidence, Holding, Left, Observation, Progress, Tenure, Under, Unseen};
+use super::label::{Authority, Reason};
+use super::policy::{Policy, Work};
+use super::status::Status;
+
+/// A duration as people read it: no more exact than it need be.
+#[derive(Clone, Copy, Debug)]
+pub struct Readable(pub Duration);
+
+impl Display for Readable {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        const HOUR: u64 = 3_600;
+        let seconds = self.0.as_secs();
+        let shown = match seconds {
+            0 => Duration::from_millis(u64::from(self.0.subsec_millis())),
+            _ if seconds < HOUR => Duration::from_secs(seconds),
+            _ if seconds < 24 * HOUR => Duration::from_secs(seconds - seconds % 60),
+            _ => Duration::from_secs(seconds - seconds % HOUR),
+        };
+        f.pad(&humantime::format_duration(shown).to_string().replace(' ', ""))
+    }
+}
+
+/// The reason of a [`Status`] in one sentence, built from its evidence.
+#[derive(Clone, Copy, Debug)]
+pub struct Sentence<'a>(pub(super) &'a Status);
+
+impl Display for Sentence<'_> {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let status = self.0;
+        let evidence = match &status.observation {
+            Observation::Seen(evidence) => evidence,
+            Observation::Unseen(why) => return unseen(*why, status.verdict.reason, f),
+        };
+        match &evidence.tenure {
+            Tenure::Holder(holding) => {
+                holder(holding, status.verdict.authority, f)?;
+                f.write_str(", ")?;
+            }
+            Tenure::Vacant { .. } => {}
+        }
+        because(status.verdict.reason, evidence, &status.policy, f)
+    }
+}
+
+fn unseen(why: Unseen, reason: Reason, f: &mut Formatter<'_>) -> fmt::Result {
+    match why {
+        Unseen::Record(column) => write!(f, "the record breaks the contract in its column `{column}`"),
+        Unseen::Duplicate => f.write_str("the store has several records of this lease, and only one can be right"),
+        Unseen::Source(_) => f.write_str(match reason {
+            Reason::StoreUnreachable => "the store could not be reached, so nothing is known now",
+            Reason::StoreTimeout => "the store did not answer in time, so nothing is known now",
+            Reason::StoreRefused => "the store answered with an error, so nothing is known now",
+            Reason::SchemaMismatch => "the store lacks the tables or columns asked for, so nothing is known now",
+            _ => "the store's answer breaks the contract, so nothing is known now",
+        }),
+    }
+}
+
+/// Who holds it and since when: "renewed 2s ago by 3f9c…".
+fn holder(holding: &Holding, authority: Authority, f: &mut Formatter<'_>) -> fmt::Result {
+    match holding.left {
+        Left::Micros { at_most, .. } if authority == Authority::Expired => {
+            write!(f, "expired {} ago", Readable(Duration::from_micros(at_most.min(0).unsigned_abs())))?;
+        }
+        _ => match holding.renewed.shown() {
+            Some(age) => write!(f, "renewed {} ago", Readable(age))?,
+            None => f.write_str("held")?,
+        },
+    }
+    if let Some(token) = &holding.holder {
+        write!(f, " by {}…", token.short())?;
+    }
+    match holding.others.len() {
+        0 => Ok(()),
+        more => write!(f, " and {more} more"),
+    }
+}
+
+fn because(reason: Reason, evidence: &Evidence, policy: &Policy, f: &mut Formatter<'_>) -> fmt::Result {
+    let limit = Readable(policy.stall_after);
+    match reason {
+        Reason::Absent => f.write_str("the store has no record of a holder"),
+        Reason::Released => f.write_str("the holder gave it back and nobody has taken it"),
+        Reason::Expired => f.write_str("and nobody has taken over"),
+        Reason::Progressing => {
+            last_progress(evidence, f)?;
+            waiting(evidence.due, ", ", f)
+        }
+        Reason::NothingDue => {
+            match (evidence.due, policy.work) {
+                (Due::Nothing, _) => f.write_str("nothing is due"),
+                (Due::NotKnown, Work::Cadence(cadence)) => {
+                    write!(f, "nothing is overdue at one run every {}", Readable(cadence))
+                }
+                (due, _) => {
+                    f.write_str("nothing has been due for longer than ")?;
+                    write!(f, "{limit}")?;
+                    waiting(due, ", ", f)
+                }
+            }?;
+            f.write_str("; ")?;
+            last_progress(evidence, f)
+        }
+        Reason::NoProgress | Reason::NeverProgressed => {
+            match (reason, last(evidence)) {
+                (Reason::NoProgress, Some(when)) => write!(f, "no progress for {}", at_least(&when))?,
+                _ => match &evidence.tenure {
+                    Tenure::Holder(holding) => {
+                        write!(f, "no progress since it was acquired {} ago", at_least(&holding.acquired))?;
+                    }
+                    Tenure::Vacant { .. } => f.write_str("no progress")?,
+                },
+            }
+            match (evidence.due, policy.work) {
+                (Due::NotKnown, Work::Continuous) => f.write_str(" though there is always work to do")?,
+                (Due::NotKnown, Work::Cadence(cadence)) => {
+                    write!(f, " though a run is due every {}", Readable(cadence))?;
+                }
+                (due, _) => waiting(due, " while ", f)?,
+            }
+            write!(f, "; the limit is {limit}")
+        }
+        Reason::WorkStuck => {
+            waiting(evidence.due, "", f)?;
+            let overdue_after = policy.overdue_after.unwrap_or_default();
+            write!(f, "; the limit is {}, even while other work moves", Readable(overdue_after))
+        }
+        Reason::AwaitingFirstProgress => {
+            f.write_str("newly acquired and no progress yet")?;
+            waiting(evidence.due, ", ", f)?;
+            write!(f, "; judged after {limit}")
+        }
+        Reason::DueUnknown => {
+            last_progress(evidence, f)?;
+            f.write_str("; whether work has been due for long is not known")
+        }
+        Reason::ProgressNotReported => f.write_str("the source says nothing of progress"),
+        Reason::NotObservedYet => write!(f, "not watched for long enough to tell; the limit is {limit}"),
+        Reason::ObservationGap => {
+            write!(f, "it was not watched for a while and what is known does not tell; the limit is {limit}")
+        }
+        Reason::ClockSkew => f.write_str("times in the store disagree with each other or lie in the future"),
+        Reason::ProgressWithoutAuthority => {
+            f.write_str("the lease had ended, yet ")?;
+            last_progress(evidence, f)
+        }
+        Reason::EpochRegressed => f.write_str("its epoch went backwards, so fencing cannot be relied on"),
+        Reason::InvalidRecord => f.write_str("the record leaves out what would tell"),
+        Reason::StoreUnreachable | Reason::StoreTimeout | Reason::StoreRefused | Reason::SchemaMismatch => {
+            f.write_str("the store could not be read")
+        }
+    }
+}
+
+fn last(evidence: &Evidence) -> Option<Dated> {
+    match evidence.progress {
+        Progress::Made { when, .. } => Some(when),
+        Progress::NotReported | Progress::Never | Progress::Incomplete => None,
+    }
+}
+
+fn last_progress(evidence: &Evidence, f: &mut Formatter<'_>) -> fmt::Result {
+    match evidence.progress {
+        Progress::NotReported => f.write_str("the source says nothing of progress"),
+        Progress::Never => f.write_str("no progress is recorded"),
+        Progress::Incomplete => f.write_str("the record of the last progress is incomplete"),
+        Progress::Made { when, epoch, under, .. } => {
+            write!(f, "last progress {} ago", at_least(&when))?;
+            match (under, epoch) {
+                (Under::Earlier, Some(epoch)) => write!(f, " under the earlier epoch {epoch}"),
+                (Under::Earlier, None) => f.write_str(" under an earlier holder"),
+                _ => Ok(()),
+            }
+        }
+    }
+}
+
+/// An age, saying so where only its lower bound is known.
+fn at_least(when: &Dated) -> String {
+    let lower = Readable(when.age.lower());
+    if when.age.upper().is_some() { lower.to_string() } else { format!("at least {lower}") }
+}
+
+/// How much waits and for how long: "14 are due, the oldest for 7m". Nothing where nothing is known to wait.
+fn waiting(due: Due, lead: &str, f: &mut Formatter<'_>) -> fmt::Result {
+    let Due::Waiting { count, oldest } = due else { return Ok(()) };
+    match count {
+        Some(1) => write!(f, "{lead}1 is due")?,
+        Some(count) => write!(f, "{lead}{count} are due")?,
+        None => write!(f, "{lead}work is due")?,
+    }
+    match oldest.and_then(|oldest| oldest.shown()) {
+        Some(age) if count == Some(1) => write!(f, ", for {}", Readable(age)),
+        Some(age) => write!(f, ", the oldest for {}", Readable(age)),
+        None => Ok(()),
+    }
+}
