@@ -2,4 +2,6 @@
 #![forbid(unsafe_code)]
 
 pub mod clock;
+pub mod expose;
 pub mod lease;
+pub mod store;

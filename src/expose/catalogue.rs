@@ -1,0 +1,322 @@
+//! The one catalogue of metric families: every exposition format, the documentation and `metrics: {drop: …}` come from it.
+//!
+//! A family is a value: its name, its help, its type, its unit, and a function of one status. What is missing is
+//! absent: no NaN, no 0.
+
+use std::time::Duration;
+
+use crate::lease::{
+    Anomaly, Authority, Due, Health, HolderToken, Left, Policy, Progress, ProgressState, ReadFailure, Reason, RowFault,
+    State, Status, StoreTime, Tenure,
+};
+
+/// One metric family.
+#[derive(Debug)]
+pub struct Family {
+    /// The name, as Prometheus stores it.
+    pub name: &'static str,
+    /// The help text.
+    pub help: &'static str,
+    /// Its unit, where it has one.
+    pub unit: Option<&'static str>,
+    /// What its samples are.
+    pub samples: Samples,
+}
+
+/// What the samples of a family are, and so its type.
+#[derive(Debug)]
+pub enum Samples {
+    /// Of each lease.
+    Lease(OfLease),
+    /// Of each source.
+    Source(OfSource),
+}
+
+/// The samples of one lease, by the labels `source` and `lease`.
+#[derive(Debug)]
+pub enum OfLease {
+    /// One row per value of a closed set, of which exactly one is 1.
+    StateSet(&'static [&'static str], fn(&Status) -> usize),
+    /// One row with a label that tells, always 1.
+    Told(&'static str, fn(&Status) -> &'static str),
+    /// One row per holder, always 1.
+    Holders,
+    /// One row per enabled alert, always 1.
+    Alerts,
+    /// A gauge in seconds or the like.
+    Float(fn(&Status) -> Option<f64>),
+    /// A gauge that is a whole number, exact whatever its size.
+    Integer(fn(&Status) -> Option<u64>),
+    /// One counter per value of a closed set.
+    Counters(&'static str, &'static [&'static str], fn(&Status, usize) -> u64),
+}
+
+/// The samples of one source, by the label `source`.
+#[derive(Debug)]
+pub enum OfSource {
+    /// A gauge in seconds or the like.
+    Float(fn(&Health) -> Option<f64>),
+    /// A gauge that is a whole number.
+    Integer(fn(&Health) -> Option<u64>),
+    /// One counter per value of a closed set.
+    Counters(&'static str, &'static [&'static str], fn(&Health, usize) -> u64),
+}
+
+impl Family {
+    /// The type as text format 0.0.4 has it, where state sets and infos are gauges.
+    #[must_use]
+    pub const fn kind(&self) -> &'static str {
+        match self.samples {
+            Samples::Lease(OfLease::Counters(..)) | Samples::Source(OfSource::Counters(..)) => "counter",
+            _ => "gauge",
+        }
+    }
+}
+
+/// The names of all families, in the order of exposition.
+pub fn names() -> impl Iterator<Item = &'static str> {
+    CATALOGUE.iter().map(|family| family.name)
+}
+
+/// The label values of a closed set, as an array.
+macro_rules! values {
+    ($set:ident) => {{
+        const VALUES: [&str; $set::ALL.len()] = {
+            let mut values = [""; $set::ALL.len()];
+            let mut at = 0;
+            while at < values.len() {
+                values[at] = $set::ALL[at].as_str();
+                at += 1;
+            }
+            values
+        };
+        &VALUES
+    }};
+}
+
+const fn lease(name: &'static str, help: &'static str, unit: Option<&'static str>, samples: OfLease) -> Family {
+    Family { name, help, unit, samples: Samples::Lease(samples) }
+}
+
+const fn source(name: &'static str, help: &'static str, unit: Option<&'static str>, samples: OfSource) -> Family {
+    Family { name, help, unit, samples: Samples::Source(samples) }
+}
+
+const SECONDS: Option<&str> = Some("seconds");
+
+/// Every family, in the order of exposition.
+pub static CATALOGUE: [Family; 28] = [
+    lease(
+        "lease_state",
+        "The state that follows from authority and progress; exactly one is 1.",
+        None,
+        OfLease::StateSet(values!(State), |status| status.verdict.state as usize),
+    ),
+    lease(
+        "lease_state_reason",
+        "Why the state is what it is; always 1.",
+        None,
+        OfLease::Told("reason", |status| Reason::as_str(status.verdict.reason)),
+    ),
+    lease(
+        "lease_authority_state",
+        "Who has the right to act, whatever the work does; exactly one is 1.",
+        None,
+        OfLease::StateSet(values!(Authority), |status| status.verdict.authority as usize),
+    ),
+    lease(
+        "lease_progress_state",
+        "Whether work moves under the authority there is; exactly one is 1.",
+        None,
+        OfLease::StateSet(values!(ProgressState), |status| status.verdict.progress as usize),
+    ),
+    lease(
+        "lease_age_seconds",
+        "Time since the lease was last renewed, on the store's clock. Says nothing of work.",
+        SECONDS,
+        OfLease::Float(|status| status.holding()?.renewed.shown().map(seconds)),
+    ),
+    lease(
+        "lease_epoch",
+        "Authority epoch (fencing token): grows with each acquisition.",
+        None,
+        OfLease::Integer(|status| match &status.evidence()?.tenure {
+            Tenure::Holder(holding) => holding.epoch.map(|epoch| epoch.0),
+            Tenure::Vacant { epoch, .. } => epoch.map(|epoch| epoch.0),
+        }),
+    ),
+    lease(
+        "lease_last_progress_age_seconds",
+        "Time since the last recorded progress, whichever epoch made it; at least that long.",
+        SECONDS,
+        OfLease::Float(|status| {
+            let (when, ..) = progress(status)?;
+            let surely_beyond = when.age.lower() > status.policy.stall_after;
+            (when.age.upper().is_some() || surely_beyond).then(|| seconds(when.age.lower()))
+        }),
+    ),
+    lease(
+        "lease_last_progress_epoch",
+        "Epoch that made the last recorded progress; below lease_epoch until the new leader has progressed.",
+        None,
+        OfLease::Integer(|status| progress(status)?.1),
+    ),
+    lease(
+        "lease_held_seconds",
+        "Time since the present holder acquired the lease.",
+        SECONDS,
+        OfLease::Float(|status| held(status)?.acquired.shown().map(seconds)),
+    ),
+    lease(
+        "lease_expires_in_seconds",
+        "Time until the lease expires unless it is renewed, at least; negative once it has expired.",
+        SECONDS,
+        OfLease::Float(|status| match status.holding()?.left {
+            Left::Micros { at_least, .. } => at_least.map(micros),
+            Left::WhilePresent | Left::NotKnown => None,
+        }),
+    ),
+    lease(
+        "lease_holders",
+        "Holders whose time is not up: at most 1, but in a registry.",
+        None,
+        OfLease::Integer(|status| {
+            status.evidence()?;
+            match status.verdict.authority {
+                Authority::Held => status.holding().map(|holding| 1 + holding.others.len() as u64),
+                Authority::Vacant | Authority::Expired => Some(0),
+                Authority::Unknown => None,
+            }
+        }),
+    ),
+    lease("lease_holder_info", "Holders by their instance token; always 1.", None, OfLease::Holders),
+    lease(
+        "lease_due",
+        "Work that should be done now.",
+        None,
+        OfLease::Integer(|status| match status.evidence()?.due {
+            Due::Nothing => Some(0),
+            Due::Waiting { count, .. } => count,
+            Due::NotKnown => None,
+        }),
+    ),
+    lease(
+        "lease_oldest_due_age_seconds",
+        "How long the oldest due work has waited.",
+        SECONDS,
+        OfLease::Float(|status| match status.evidence()?.due {
+            Due::Waiting { oldest: Some(oldest), .. } => oldest.shown().map(seconds),
+            Due::NotKnown | Due::Nothing | Due::Waiting { oldest: None, .. } => None,
+        }),
+    ),
+    lease(
+        "lease_renewals_since_progress",
+        "Renewals seen since progress last moved: grows while a holder renews and does nothing else.",
+        None,
+        OfLease::Integer(|status| status.evidence()?.renewals_since_progress),
+    ),
+    lease(
+        "lease_acquired_timestamp_seconds",
+        "When the lease was acquired, as stored.",
+        SECONDS,
+        OfLease::Float(|status| status.holding()?.acquired_at.map(StoreTime::unix_seconds)),
+    ),
+    lease(
+        "lease_renewed_timestamp_seconds",
+        "When the lease was last renewed, as stored.",
+        SECONDS,
+        OfLease::Float(|status| status.holding()?.renewed_at.map(StoreTime::unix_seconds)),
+    ),
+    lease(
+        "lease_last_progress_timestamp_seconds",
+        "When progress was last made, as stored.",
+        SECONDS,
+        OfLease::Float(|status| progress(status)?.2.map(StoreTime::unix_seconds)),
+    ),
+    lease(
+        "lease_stall_after_seconds",
+        "How long due work may stand still before the lease counts as stalled, as configured.",
+        SECONDS,
+        OfLease::Float(|status| Some(seconds(status.policy.stall_after))),
+    ),
+    lease(
+        "lease_overdue_after_seconds",
+        "How long the oldest due work may wait even while other work moves, as configured.",
+        SECONDS,
+        OfLease::Float(|status| overdue_after(&status.policy).map(seconds)),
+    ),
+    lease("lease_alert_enabled", "Alerts that are enabled for the lease; always 1.", None, OfLease::Alerts),
+    lease(
+        "lease_anomalies_total",
+        "What should never happen, counted as the exporter notices it.",
+        None,
+        OfLease::Counters("anomaly", values!(Anomaly), |status, at| status.anomalies.of(Anomaly::ALL[at])),
+    ),
+    source(
+        "lease_source_up",
+        "Whether the source could be read at this scrape.",
+        None,
+        OfSource::Integer(|health| Some(u64::from(health.outcome.is_ok()))),
+    ),
+    source(
+        "lease_source_read_seconds",
+        "How long reading the source took.",
+        SECONDS,
+        OfSource::Float(|health| Some(seconds(health.took))),
+    ),
+    source(
+        "lease_source_read_failures_total",
+        "Reads of the source that failed.",
+        None,
+        OfSource::Counters("reason", values!(ReadFailure), |health, at| health.failures[at]),
+    ),
+    source(
+        "lease_source_leases",
+        "Leases in the reading, those left out not counted.",
+        None,
+        OfSource::Integer(|health| health.leases),
+    ),
+    source(
+        "lease_source_rows_rejected_total",
+        "Rows that were not used.",
+        None,
+        OfSource::Counters("reason", values!(RowFault), |health, at| health.rejected[at]),
+    ),
+    source(
+        "lease_source_clock_offset_seconds",
+        "How far the store's clock is ahead of the exporter's.",
+        SECONDS,
+        OfSource::Float(|health| health.clock_offset),
+    ),
+];
+
+/// The holders to show by their tokens: those whose time is not up.
+pub(super) fn holders(status: &Status) -> impl Iterator<Item = &HolderToken> {
+    held(status).into_iter().flat_map(|holding| holding.holder.iter().chain(&holding.others))
+}
+
+fn held(status: &Status) -> Option<&crate::lease::Holding> {
+    status.holding().filter(|_| status.verdict.authority == Authority::Held)
+}
+
+fn progress(status: &Status) -> Option<(crate::lease::Dated, Option<u64>, Option<StoreTime>)> {
+    match status.evidence()?.progress {
+        Progress::Made { when, epoch, at, .. } => Some((when, epoch.map(|epoch| epoch.0), at)),
+        Progress::NotReported | Progress::Never | Progress::Incomplete => None,
+    }
+}
+
+const fn overdue_after(policy: &Policy) -> Option<Duration> {
+    policy.overdue_after
+}
+
+/// Seconds to the microsecond, which is all that any store gives.
+#[expect(clippy::cast_precision_loss, reason = "microseconds of a century fit 53 bits")]
+fn seconds(duration: Duration) -> f64 {
+    duration.as_micros() as f64 / 1e6
+}
+
+#[expect(clippy::cast_precision_loss, reason = "microseconds of a century fit 53 bits")]
+fn micros(micros: i64) -> f64 {
+    micros as f64 / 1e6
+}

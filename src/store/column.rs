@@ -1,0 +1,198 @@
+//! The reading contract: which columns a query returns, and what values they may have.
+
+use std::time::Duration;
+
+use crate::lease::{Column, Columns, Cursor, Epoch, RowFault, StoreTime};
+
+use super::ReadError;
+
+/// No name of a lease or a holder needs to be longer, in bytes.
+const LONGEST_NAME: usize = 1_024;
+/// No TTL needs to be longer, in seconds: a hundred years.
+const LONGEST_TTL: f64 = 3_153_600_000.0;
+
+/// The columns of a query's result, in its order.
+pub(super) fn columns<'a>(names: impl Iterator<Item = &'a str>) -> Result<Vec<Column>, ReadError> {
+    let mut columns = Vec::new();
+    let mut unknown = Vec::new();
+    for name in names {
+        match Column::ALL.into_iter().find(|column| column.as_str().eq_ignore_ascii_case(name)) {
+            Some(column) if columns.contains(&column) => {
+                return Err(ReadError::SchemaMismatch(format!("the query returns the column `{column}` twice")));
+            }
+            Some(column) => columns.push(column),
+            None => unknown.push(format!("`{name}`")),
+        }
+    }
+    if !unknown.is_empty() {
+        let known: Vec<_> = Column::ALL.iter().map(|column| column.as_str()).collect();
+        return Err(ReadError::SchemaMismatch(format!(
+            "the query returns {}, which the reading contract does not have; it has {}",
+            unknown.join(", "),
+            known.join(", ")
+        )));
+    }
+    if !columns.contains(&Column::StoreNow) {
+        return Err(ReadError::SchemaMismatch(
+            "the query does not return `store_now`, the store's clock in the same statement".to_owned(),
+        ));
+    }
+    Ok(columns)
+}
+
+/// What a source returns, as a set.
+pub(super) fn reported(columns: &[Column]) -> Columns {
+    columns.iter().copied().collect()
+}
+
+/// A value as a store gives it.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Value<'a> {
+    Null,
+    Integer(i64),
+    Real(f64),
+    /// Text in whatever bytes the store has.
+    Text(&'a [u8]),
+    Blob,
+}
+
+type Decoded<T> = Result<Option<T>, RowFault>;
+
+impl<'a> Value<'a> {
+    /// A name: text, or an integer written out. Empty is as good as none.
+    pub(super) fn name(self) -> Result<Option<std::borrow::Cow<'a, str>>, RowFault> {
+        match self {
+            Self::Null => Ok(None),
+            Self::Text(bytes) if bytes.len() > LONGEST_NAME => Err(RowFault::NameTooLong),
+            Self::Text(bytes) => {
+                let text = std::str::from_utf8(bytes).map_err(|_| RowFault::Unreadable)?;
+                Ok((!text.is_empty()).then_some(text.into()))
+            }
+            Self::Integer(number) => Ok(Some(number.to_string().into())),
+            Self::Real(_) | Self::Blob => Err(RowFault::WrongType),
+        }
+    }
+
+    /// A time: Unix seconds, whole or not, or text as `2026-11-30 12:00:00.5` in UTC.
+    pub(super) fn time(self) -> Decoded<StoreTime> {
+        match self {
+            Self::Null => Ok(None),
+            Self::Integer(seconds) => StoreTime::from_unix_seconds(seconds).map(Some).map_err(|_| RowFault::OutOfRange),
+            Self::Real(seconds) => {
+                StoreTime::from_unix_seconds_f64(seconds).map(Some).map_err(|_| RowFault::OutOfRange)
+            }
+            Self::Text(bytes) => {
+                let text = std::str::from_utf8(bytes).map_err(|_| RowFault::Unreadable)?;
+                let time = humantime::parse_rfc3339_weak(text).map_err(|_| RowFault::Unreadable)?;
+                let since = time.duration_since(std::time::UNIX_EPOCH).map_err(|_| RowFault::OutOfRange)?;
+                let micros = i64::try_from(since.as_micros()).map_err(|_| RowFault::OutOfRange)?;
+                StoreTime::from_unix_micros(micros).map(Some).map_err(|_| RowFault::OutOfRange)
+            }
+            Self::Blob => Err(RowFault::WrongType),
+        }
+    }
+
+    /// A whole number that is not negative; text of digits too, for those beyond 2^63.
+    pub(super) fn count(self) -> Decoded<u64> {
+        match self {
+            Self::Null => Ok(None),
+            Self::Integer(number) => u64::try_from(number).map(Some).map_err(|_| RowFault::OutOfRange),
+            Self::Text(digits) => std::str::from_utf8(digits)
+                .map_err(|_| RowFault::Unreadable)?
+                .parse()
+                .map(Some)
+                .map_err(|_| RowFault::Unreadable),
+            Self::Real(_) | Self::Blob => Err(RowFault::WrongType),
+        }
+    }
+
+    pub(super) fn epoch(self) -> Decoded<Epoch> {
+        Ok(self.count()?.map(Epoch))
+    }
+
+    /// A duration in seconds, whole or not.
+    pub(super) fn seconds(self) -> Decoded<Duration> {
+        #[expect(clippy::cast_precision_loss, reason = "seconds that lose precision are out of range")]
+        let seconds = match self {
+            Self::Null => return Ok(None),
+            Self::Integer(seconds) => seconds as f64,
+            Self::Real(seconds) => seconds,
+            Self::Text(_) | Self::Blob => return Err(RowFault::WrongType),
+        };
+        if seconds > 0.0 && seconds <= LONGEST_TTL {
+            Ok(Some(Duration::from_secs_f64(seconds)))
+        } else {
+            Err(RowFault::OutOfRange)
+        }
+    }
+
+    /// Anything that can be compared.
+    pub(super) fn cursor(self) -> Decoded<Cursor> {
+        match self {
+            Self::Null => Ok(None),
+            Self::Integer(number) => Ok(Some(Cursor::Number(number))),
+            Self::Real(number) => Ok(Some(Cursor::Text(number.to_string().into()))),
+            Self::Text(bytes) if bytes.len() > LONGEST_NAME => Err(RowFault::OutOfRange),
+            Self::Text(bytes) => {
+                let text = std::str::from_utf8(bytes).map_err(|_| RowFault::Unreadable)?;
+                Ok(Some(Cursor::Text(text.into())))
+            }
+            Self::Blob => Err(RowFault::WrongType),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_deviation_of_a_querys_columns_is_reported_by_name() {
+        let error = |names: &[&str]| columns(names.iter().copied()).unwrap_err().to_string();
+        assert!(error(&["store_now", "owner", "lease", "ts"]).contains("`owner`, `ts`"));
+        assert!(error(&["lease"]).contains("`store_now`"));
+        assert!(error(&["store_now", "due", "DUE"]).contains("`due` twice"));
+        assert_eq!(columns(["Store_Now", "lease"].into_iter()).unwrap(), [Column::StoreNow, Column::Lease]);
+    }
+
+    #[test]
+    fn times_are_unix_seconds_or_utc_text() {
+        let micros = |value: Value<'_>| value.time().map(|time| time.map(StoreTime::unix_micros));
+        assert_eq!(micros(Value::Null), Ok(None));
+        assert_eq!(micros(Value::Integer(-5)), Ok(Some(-5_000_000)));
+        assert_eq!(micros(Value::Real(1.25)), Ok(Some(1_250_000)));
+        assert_eq!(micros(Value::Text(b"1970-01-01 00:00:02.5")), Ok(Some(2_500_000)));
+        assert_eq!(micros(Value::Text(b"1970-01-01T00:00:02Z")), Ok(Some(2_000_000)));
+        assert_eq!(micros(Value::Text(b"soon")), Err(RowFault::Unreadable));
+        assert_eq!(micros(Value::Text(b"\xff")), Err(RowFault::Unreadable));
+        // Milliseconds taken for seconds, and the infinities.
+        assert_eq!(micros(Value::Integer(1_796_000_000_000)), Err(RowFault::OutOfRange));
+        assert_eq!(micros(Value::Integer(i64::MAX)), Err(RowFault::OutOfRange));
+        assert_eq!(micros(Value::Real(f64::INFINITY)), Err(RowFault::OutOfRange));
+        assert_eq!(micros(Value::Real(f64::NAN)), Err(RowFault::OutOfRange));
+        assert_eq!(micros(Value::Blob), Err(RowFault::WrongType));
+    }
+
+    #[test]
+    fn counts_epochs_and_ttls_take_nothing_negative_and_nothing_but_numbers() {
+        assert_eq!(Value::Integer(-1).count(), Err(RowFault::OutOfRange));
+        assert_eq!(Value::Integer(0).count(), Ok(Some(0)));
+        assert_eq!(Value::Text(b"18446744073709551615").epoch(), Ok(Some(Epoch(u64::MAX))));
+        assert_eq!(Value::Text(b"x").epoch(), Err(RowFault::Unreadable));
+        assert_eq!(Value::Real(1.0).epoch(), Err(RowFault::WrongType));
+        assert_eq!(Value::Integer(0).seconds(), Err(RowFault::OutOfRange));
+        assert_eq!(Value::Real(f64::NAN).seconds(), Err(RowFault::OutOfRange));
+        assert_eq!(Value::Real(0.5).seconds(), Ok(Some(Duration::from_millis(500))));
+    }
+
+    #[test]
+    fn names_are_text_within_a_kilobyte() {
+        let name = |value: Value<'_>| value.name().map(|name| name.map(std::borrow::Cow::into_owned));
+        assert_eq!(name(Value::Text(b"")), Ok(None));
+        assert_eq!(name(Value::Integer(7)), Ok(Some("7".to_owned())));
+        assert_eq!(name(Value::Text(&[b'x'; 1_024])).map(|name| name.map(|name| name.len())), Ok(Some(1_024)));
+        assert_eq!(name(Value::Text(&[b'x'; 1_025])), Err(RowFault::NameTooLong));
+        assert_eq!(name(Value::Text(b"\xc3\x28")), Err(RowFault::Unreadable));
+        assert_eq!(name(Value::Blob), Err(RowFault::WrongType));
+    }
+}

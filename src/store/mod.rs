@@ -1,0 +1,80 @@
+//! Reading leases where they are: one file a kind of store.
+//!
+//! A store reads and knows nothing of states. It makes one [`Reading`] from one snapshot, with the store's own clock in
+//! it, and says of a failure who must act on it.
+
+mod column;
+mod limit;
+pub mod sqlite;
+
+use std::fmt;
+use std::future::Future;
+use std::pin::Pin;
+use std::time::Duration;
+
+use thiserror::Error;
+
+use crate::lease::{At, ReadFailure, Reading};
+
+pub use limit::Limited;
+
+/// What the future of a read gives.
+pub type ReadResult = Result<Taken, ReadError>;
+
+/// One source's store.
+pub trait Store: fmt::Debug + Send {
+    /// Reads everything of the source, from one snapshot.
+    ///
+    /// It gives up at `deadline`, which is on the clock of [`crate::clock::monotonic`], and leaves nothing running that a
+    /// later read would have to wait for.
+    ///
+    /// # Errors
+    /// See [`ReadError`].
+    fn read(&mut self, deadline: Duration) -> Pin<Box<dyn Future<Output = ReadResult> + Send + '_>>;
+}
+
+/// A reading and when it was taken.
+#[derive(Debug)]
+pub struct Taken {
+    /// The reading.
+    pub reading: Reading,
+    /// Between what moments, on the exporter's monotonic clock, the store's snapshot was made.
+    pub at: At,
+    /// How far the store's clock was ahead of the exporter's, in seconds.
+    pub clock_offset: f64,
+}
+
+/// Why a source could not be read. Its text names columns and tables at the most: never a path, an address, a
+/// parameter or a value.
+#[derive(Debug, Error)]
+pub enum ReadError {
+    /// The store is not there or cannot be opened: for whoever runs it.
+    #[error("{0}")]
+    Unreachable(String),
+    /// The store did not answer in time: for whoever runs it, or set `timeout`.
+    #[error("{0}")]
+    Timeout(String),
+    /// The store answered with an error: for whoever grants access or looks after its health.
+    #[error("{0}")]
+    Refused(String),
+    /// Tables or columns are not what the query or preset needs: for whoever wrote the configuration.
+    #[error("{0}")]
+    SchemaMismatch(String),
+    /// The answer as a whole breaks the contract: for whoever wrote the query.
+    #[error("{0}")]
+    InvalidRecord(String),
+}
+
+impl ReadError {
+    /// The closed name of this failure.
+    #[must_use]
+    pub const fn failure(&self) -> ReadFailure {
+        match self {
+            Self::Unreachable(_) => ReadFailure::Unreachable,
+            Self::Timeout(_) => ReadFailure::Timeout,
+            Self::Refused(_) => ReadFailure::Refused,
+            Self::SchemaMismatch(_) => ReadFailure::SchemaMismatch,
+            Self::InvalidRecord(_) => ReadFailure::InvalidRecord,
+        }
+    }
+}

@@ -1,0 +1,97 @@
+//! SQLite's errors, by who must act on them.
+
+use std::io;
+use std::path::Path;
+
+use rusqlite::ErrorCode;
+use rusqlite::ffi;
+
+use crate::store::ReadError;
+
+/// Why a statement did not give a reading.
+#[derive(Debug)]
+pub enum Failure {
+    /// The contract was broken, or nothing can be read for a reason already told.
+    Told(ReadError),
+    /// SQLite's own error.
+    Sqlite(rusqlite::Error),
+}
+
+impl From<rusqlite::Error> for Failure {
+    fn from(error: rusqlite::Error) -> Self {
+        Self::Sqlite(error)
+    }
+}
+
+impl From<ReadError> for Failure {
+    fn from(error: ReadError) -> Self {
+        Self::Told(error)
+    }
+}
+
+/// The file is not there or must not be looked at.
+pub(super) fn of_file(error: &io::Error) -> ReadError {
+    match error.kind() {
+        io::ErrorKind::NotFound => ReadError::Unreachable("there is no file at the configured path".to_owned()),
+        io::ErrorKind::PermissionDenied => {
+            ReadError::Refused("the exporter may not look at the file; let its user read file and folder".to_owned())
+        }
+        kind => ReadError::Unreachable(format!("the file cannot be looked at: {kind}")),
+    }
+}
+
+impl Failure {
+    /// Says whose turn it is. `path` is only looked at, never told.
+    pub fn into_read_error(self, path: &Path) -> ReadError {
+        let error = match self {
+            Self::Told(error) => return error,
+            Self::Sqlite(error) => error,
+        };
+        let (code, message) = match error {
+            rusqlite::Error::SqliteFailure(code, message) => (code, message),
+            rusqlite::Error::SqlInputError { error, msg, .. } => (error, Some(msg)),
+            rusqlite::Error::InvalidQuery => {
+                return ReadError::SchemaMismatch("the query is not one that only reads".to_owned());
+            }
+            other => return ReadError::Refused(format!("SQLite: {other}")),
+        };
+        let said = || message.clone().unwrap_or_else(|| code.to_string());
+        match (code.code, code.extended_code) {
+            (ErrorCode::OperationInterrupted, _) => {
+                ReadError::Timeout("the query took longer than it may; see `timeout`".to_owned())
+            }
+            (ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked, _) => {
+                ReadError::Timeout("another process kept the database locked".to_owned())
+            }
+            (ErrorCode::CannotOpen | ErrorCode::ReadOnly, _) | (_, ffi::SQLITE_READONLY_CANTINIT) if is_wal(path) => {
+                ReadError::Unreachable(
+                    "the database is in WAL mode, and its -wal and -shm files are not there and cannot be made in a \
+                     folder that is mounted read-only; mount the folder writable, or set `PRAGMA journal_mode=DELETE` \
+                     on the database"
+                        .to_owned(),
+                )
+            }
+            (ErrorCode::CannotOpen, _) => ReadError::Unreachable("the file cannot be opened".to_owned()),
+            (ErrorCode::PermissionDenied | ErrorCode::AuthorizationForStatementDenied, _) => {
+                ReadError::Refused("the exporter may not read the file".to_owned())
+            }
+            (ErrorCode::NotADatabase, _) => {
+                ReadError::SchemaMismatch("the file is not an SQLite database, or it is encrypted".to_owned())
+            }
+            (ErrorCode::DatabaseCorrupt, _) => {
+                ReadError::Refused("the database file is damaged (SQLITE_CORRUPT)".to_owned())
+            }
+            // What SQLite says of a statement names its tables and columns, never a value.
+            (ErrorCode::Unknown, ffi::SQLITE_ERROR) => ReadError::SchemaMismatch(format!("SQLite: {}", said())),
+            (ErrorCode::SchemaChanged, _) => ReadError::SchemaMismatch("the schema changed during the read".to_owned()),
+            _ => ReadError::Refused(format!("SQLite: {code}")),
+        }
+    }
+}
+
+/// Whether a database's header says that it is in WAL mode: both format versions are 2.
+fn is_wal(path: &Path) -> bool {
+    use std::io::Read;
+    let mut header = [0; 20];
+    std::fs::File::open(path).and_then(|mut file| file.read_exact(&mut header)).is_ok() && header[18..20] == [2, 2]
+}

@@ -1,0 +1,115 @@
+//! SQLite: the embedded store.
+//!
+//! The file is opened read-only, and reading happens on a blocking thread, at most one a source. A statement that runs
+//! past its deadline is interrupted; a thread stuck in the file system cannot be, so until it returns the source answers
+//! at once that it timed out.
+
+mod failure;
+mod query;
+
+use std::os::unix::fs::MetadataExt;
+use std::path::PathBuf;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use rusqlite::{Connection, OpenFlags};
+use tokio::task::JoinHandle;
+
+use super::{ReadError, ReadResult, Store};
+use crate::clock;
+
+pub use query::Query;
+
+/// How long past the deadline an interrupted statement may take to return.
+const GRACE: Duration = Duration::from_millis(200);
+
+/// One source in an SQLite file.
+#[derive(Debug)]
+pub struct SqliteStore {
+    path: Arc<PathBuf>,
+    query: Arc<Query>,
+    connection: Option<Open>,
+    /// A read that did not return in time.
+    stuck: Option<JoinHandle<()>>,
+}
+
+/// A connection and the file that it was opened on.
+#[derive(Debug)]
+struct Open {
+    connection: Connection,
+    file: FileId,
+}
+
+/// What tells a file that was replaced from the one that was opened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct FileId {
+    device: u64,
+    inode: u64,
+}
+
+impl SqliteStore {
+    /// A source in the file at `path`. Nothing is opened yet.
+    #[must_use]
+    pub fn new(path: PathBuf, query: Query) -> Self {
+        Self { path: Arc::new(path), query: Arc::new(query), connection: None, stuck: None }
+    }
+
+    async fn read_by(&mut self, deadline: Duration) -> ReadResult {
+        if self.stuck.as_ref().is_some_and(|stuck| !stuck.is_finished()) {
+            return Err(ReadError::Timeout("an earlier read of the file has not returned yet".to_owned()));
+        }
+        self.stuck = None;
+        let (path, query) = (Arc::clone(&self.path), Arc::clone(&self.query));
+        let open = self.connection.take();
+        let (done, result) = tokio::sync::oneshot::channel();
+        let thread = tokio::task::spawn_blocking(move || {
+            let mut open = open;
+            let result = read(&path, &query, &mut open, deadline);
+            // A connection that failed is not trusted again.
+            let _ = done.send((open.filter(|_| result.is_ok()), result));
+        });
+        let patience = (deadline + GRACE).saturating_sub(clock::monotonic());
+        match tokio::time::timeout(patience, result).await {
+            Ok(Ok((open, result))) => {
+                self.connection = open;
+                result
+            }
+            Ok(Err(_)) => Err(ReadError::Refused("reading the file ended unexpectedly".to_owned())),
+            Err(_) => {
+                self.stuck = Some(thread);
+                Err(ReadError::Timeout("the file system does not answer".to_owned()))
+            }
+        }
+    }
+}
+
+impl Store for SqliteStore {
+    fn read(&mut self, deadline: Duration) -> Pin<Box<dyn Future<Output = ReadResult> + Send + '_>> {
+        Box::pin(self.read_by(deadline))
+    }
+}
+
+fn read(path: &PathBuf, query: &Query, open: &mut Option<Open>, deadline: Duration) -> ReadResult {
+    let metadata = std::fs::metadata(path).map_err(|error| failure::of_file(&error))?;
+    let file = FileId { device: metadata.dev(), inode: metadata.ino() };
+    if open.as_ref().is_some_and(|open| open.file != file) {
+        *open = None;
+    }
+    let open = match open {
+        Some(open) => open,
+        None => open.insert(Open { connection: connect(path)?, file }),
+    };
+    query.read(&open.connection, deadline, &clock::monotonic).map_err(|error| error.into_read_error(path))
+}
+
+/// Opens the file for reading alone.
+fn connect(path: &PathBuf) -> Result<Connection, ReadError> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let connect = || {
+        let connection = Connection::open_with_flags(path, flags)?;
+        connection.pragma_update(None, "query_only", true)?;
+        Ok(connection)
+    };
+    connect().map_err(|error: rusqlite::Error| failure::Failure::from(error).into_read_error(path))
+}
