@@ -4,4 +4,5 @@
 pub mod clock;
 pub mod expose;
 pub mod lease;
+pub mod observer;
 pub mod store;

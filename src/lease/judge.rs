@@ -25,7 +25,7 @@ pub struct Verdict {
 pub fn judge(observation: &Observation, kind: Kind, policy: &Policy) -> Verdict {
     let evidence = match observation {
         Observation::Seen(evidence) => evidence,
-        Observation::Unseen(why) => return Verdict::unknown(Authority::Unknown, unseen(*why)),
+        Observation::Unseen(why) => return Verdict::unseen(*why),
     };
     match authority(&evidence.tenure) {
         (Authority::Held, _) => {
@@ -46,19 +46,22 @@ pub fn judge(observation: &Observation, kind: Kind, policy: &Policy) -> Verdict 
 }
 
 impl Verdict {
+    /// The verdict on a lease that could not be looked at.
+    #[must_use]
+    pub const fn unseen(why: Unseen) -> Self {
+        let reason = match why {
+            Unseen::Source(failure) => failure.reason(),
+            Unseen::Record(_) | Unseen::Duplicate => Reason::InvalidRecord,
+        };
+        Self::unknown(Authority::Unknown, reason)
+    }
+
     const fn unknown(authority: Authority, reason: Reason) -> Self {
         Self { authority, progress: ProgressState::Unknown, state: State::Unknown, reason }
     }
 
     const fn no_leader(authority: Authority, reason: Reason) -> Self {
         Self { authority, progress: ProgressState::Unknown, state: State::NoLeader, reason }
-    }
-}
-
-const fn unseen(why: Unseen) -> Reason {
-    match why {
-        Unseen::Source(failure) => failure.reason(),
-        Unseen::Record(_) | Unseen::Duplicate => Reason::InvalidRecord,
     }
 }
 

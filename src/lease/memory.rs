@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::age::At;
-use super::evidence::{Noticed, Observation, Unseen};
+use super::evidence::{Noticed, Unseen};
 use super::judge::judge;
 use super::label::{Anomaly, ReadFailure, RowFault};
 use super::policy::{Kind, Policies, Policy, Rules};
@@ -56,8 +56,9 @@ impl Memory {
         }
     }
 
-    /// Takes in a reading, made at `at`, whose store's clock was `clock_offset` seconds ahead of the exporter's.
-    pub fn take_in(&mut self, mut reading: Reading, at: At, clock_offset: f64) -> SourceSnapshot {
+    /// Takes in a reading, whose snapshot was made at `at`, that took so long, and whose store's clock was `clock_offset`
+    /// seconds ahead of the exporter's.
+    pub fn take_in(&mut self, mut reading: Reading, at: At, took: Duration, clock_offset: f64) -> SourceSnapshot {
         if !reading.rows.is_sorted_by(|one, other| one.lease <= other.lease) {
             reading.rows.sort_by(|one, other| one.lease.cmp(&other.lease));
         }
@@ -117,7 +118,7 @@ impl Memory {
             source: Arc::clone(&self.source),
             health: Health {
                 outcome: Ok(()),
-                took: at.ended.saturating_sub(at.began),
+                took,
                 leases: Some(read as u64),
                 clock_offset: Some(clock_offset),
                 failures: self.failures,
@@ -128,17 +129,19 @@ impl Memory {
         }
     }
 
-    /// Says of every lease that it could not be looked at. Nothing of an earlier reading is shown.
+    /// Counts a read that failed and says of every lease that it could not be looked at. Nothing of an earlier reading is
+    /// shown.
     pub fn failed(&mut self, failure: ReadFailure, took: Duration) -> SourceSnapshot {
         self.failures[failure as usize] += 1;
-        let observation = Observation::Unseen(Unseen::Source(failure));
-        let status = |(lease, remembered): (&Arc<str>, &Remembered)| Status {
-            lease: Arc::clone(lease),
-            verdict: judge(&observation, self.rules.kind, &remembered.policy),
-            observation: observation.clone(),
-            policy: Arc::clone(&remembered.policy),
-            anomalies: remembered.anomalies,
-        };
+        self.unread(failure, took)
+    }
+
+    /// The leases that are known, without anything known of them.
+    #[must_use]
+    pub fn unread(&self, failure: ReadFailure, took: Duration) -> SourceSnapshot {
+        let leases = self.leases.iter().map(|(lease, remembered)| {
+            Status::unread(Arc::clone(lease), failure, Arc::clone(&remembered.policy), remembered.anomalies)
+        });
         SourceSnapshot {
             source: Arc::clone(&self.source),
             health: Health {
@@ -150,7 +153,7 @@ impl Memory {
                 rejected: self.rejected,
                 rejected_now: 0,
             },
-            leases: self.leases.iter().map(status).collect(),
+            leases: leases.collect(),
         }
     }
 }

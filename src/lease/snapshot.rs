@@ -18,6 +18,29 @@ pub struct SourceSnapshot {
     pub leases: Vec<Status>,
 }
 
+impl SourceSnapshot {
+    /// The same leases without anything known of them: for whoever could not wait for the next reading.
+    #[must_use]
+    pub fn unread(&self, failure: ReadFailure, took: Duration) -> Self {
+        let unread = |status: &Status| {
+            Status::unread(Arc::clone(&status.lease), failure, Arc::clone(&status.policy), status.anomalies)
+        };
+        Self {
+            source: Arc::clone(&self.source),
+            health: Health {
+                outcome: Err(failure),
+                took,
+                leases: None,
+                clock_offset: None,
+                failures: self.health.failures,
+                rejected: self.health.rejected,
+                rejected_now: 0,
+            },
+            leases: self.leases.iter().map(unread).collect(),
+        }
+    }
+}
+
 /// How reading a source went.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Health {

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use super::evidence::{Evidence, Holding, Observation, Tenure};
+use super::evidence::{Evidence, Holding, Observation, Tenure, Unseen};
 use super::judge::Verdict;
-use super::label::Anomaly;
+use super::label::{Anomaly, ReadFailure};
 use super::policy::Policy;
 use super::sentence::Sentence;
 
@@ -24,6 +24,13 @@ pub struct Status {
 }
 
 impl Status {
+    /// A lease of a source that could not be read: nothing is known of it now.
+    #[must_use]
+    pub const fn unread(lease: Arc<str>, failure: ReadFailure, policy: Arc<Policy>, anomalies: Anomalies) -> Self {
+        let why = Unseen::Source(failure);
+        Self { lease, verdict: Verdict::unseen(why), observation: Observation::Unseen(why), policy, anomalies }
+    }
+
     /// The reason in one sentence for people.
     #[must_use]
     pub const fn sentence(&self) -> Sentence<'_> {

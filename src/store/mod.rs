@@ -10,9 +10,9 @@ pub mod sqlite;
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
-use std::time::Duration;
 
 use thiserror::Error;
+use tokio::time::Instant;
 
 use crate::lease::{At, ReadFailure, Reading};
 
@@ -25,12 +25,11 @@ pub type ReadResult = Result<Taken, ReadError>;
 pub trait Store: fmt::Debug + Send {
     /// Reads everything of the source, from one snapshot.
     ///
-    /// It gives up at `deadline`, which is on the clock of [`crate::clock::monotonic`], and leaves nothing running that a
-    /// later read would have to wait for.
+    /// It gives up at `deadline`, and leaves nothing running that a later read would have to wait for.
     ///
     /// # Errors
     /// See [`ReadError`].
-    fn read(&mut self, deadline: Duration) -> Pin<Box<dyn Future<Output = ReadResult> + Send + '_>>;
+    fn read(&mut self, deadline: Instant) -> Pin<Box<dyn Future<Output = ReadResult> + Send + '_>>;
 }
 
 /// A reading and when it was taken.

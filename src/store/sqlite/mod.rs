@@ -15,6 +15,7 @@ use std::time::Duration;
 
 use rusqlite::{Connection, OpenFlags};
 use tokio::task::JoinHandle;
+use tokio::time::{Instant, timeout_at};
 
 use super::{ReadError, ReadResult, Store};
 use crate::clock;
@@ -55,22 +56,22 @@ impl SqliteStore {
         Self { path: Arc::new(path), query: Arc::new(query), connection: None, stuck: None }
     }
 
-    async fn read_by(&mut self, deadline: Duration) -> ReadResult {
+    async fn read_by(&mut self, deadline: Instant) -> ReadResult {
         if self.stuck.as_ref().is_some_and(|stuck| !stuck.is_finished()) {
             return Err(ReadError::Timeout("an earlier read of the file has not returned yet".to_owned()));
         }
         self.stuck = None;
         let (path, query) = (Arc::clone(&self.path), Arc::clone(&self.query));
         let open = self.connection.take();
+        let until = clock::monotonic() + deadline.saturating_duration_since(Instant::now());
         let (done, result) = tokio::sync::oneshot::channel();
         let thread = tokio::task::spawn_blocking(move || {
             let mut open = open;
-            let result = read(&path, &query, &mut open, deadline);
+            let result = read(&path, &query, &mut open, until);
             // A connection that failed is not trusted again.
             let _ = done.send((open.filter(|_| result.is_ok()), result));
         });
-        let patience = (deadline + GRACE).saturating_sub(clock::monotonic());
-        match tokio::time::timeout(patience, result).await {
+        match timeout_at(deadline + GRACE, result).await {
             Ok(Ok((open, result))) => {
                 self.connection = open;
                 result
@@ -85,7 +86,7 @@ impl SqliteStore {
 }
 
 impl Store for SqliteStore {
-    fn read(&mut self, deadline: Duration) -> Pin<Box<dyn Future<Output = ReadResult> + Send + '_>> {
+    fn read(&mut self, deadline: Instant) -> Pin<Box<dyn Future<Output = ReadResult> + Send + '_>> {
         Box::pin(self.read_by(deadline))
     }
 }
