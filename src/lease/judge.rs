@@ -235,3 +235,6 @@ const fn undecided(basis: Basis) -> Reason {
         Basis::SeenToChange => Reason::ObservationGap,
     }
 }
+
+#[cfg(test)]
+mod tests;

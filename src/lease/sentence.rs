@@ -62,16 +62,18 @@ fn unseen(why: Unseen, reason: Reason, f: &mut Formatter<'_>) -> fmt::Result {
     }
 }
 
-/// Who holds it and since when: "renewed 2s ago by 3f9c…".
+/// Who holds it and since when: "renewed 2s ago by 3f9c…", or whose time is up.
 fn holder(holding: &Holding, authority: Authority, f: &mut Formatter<'_>) -> fmt::Result {
-    match holding.left {
-        Left::Micros { at_most, .. } if authority == Authority::Expired => {
-            write!(f, "expired {} ago", Readable(Duration::from_micros(at_most.min(0).unsigned_abs())))?;
+    if let (Authority::Expired, Left::Micros { at_most, .. }) = (authority, holding.left) {
+        f.write_str("the lease")?;
+        if let Some(token) = &holding.holder {
+            write!(f, " of {}…", token.short())?;
         }
-        _ => match holding.renewed.shown() {
-            Some(age) => write!(f, "renewed {} ago", Readable(age))?,
-            None => f.write_str("held")?,
-        },
+        return write!(f, " expired {} ago", Readable(Duration::from_micros(at_most.min(0).unsigned_abs())));
+    }
+    match holding.renewed.shown() {
+        Some(age) => write!(f, "renewed {} ago", Readable(age))?,
+        None => f.write_str("held")?,
     }
     if let Some(token) = &holding.holder {
         write!(f, " by {}…", token.short())?;
