@@ -11,6 +11,8 @@ mod judge;
 mod label;
 mod memory;
 mod policy;
+#[cfg(test)]
+mod properties;
 mod recollection;
 mod record;
 mod registry;
