@@ -4,5 +4,6 @@
 pub mod clock;
 pub mod expose;
 pub mod lease;
+pub mod own;
 pub mod observer;
 pub mod store;

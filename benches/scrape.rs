@@ -1,0 +1,152 @@
+//! What a scrape costs, beside the bare `SELECT` of the same rows in the same run.
+//!
+//! `make bench`; see `benches/README.md` for figures.
+#![allow(missing_docs, clippy::unwrap_used)]
+
+use std::hint::black_box;
+use std::sync::Arc;
+use std::time::Duration;
+
+use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
+use lease_exporter::clock;
+use lease_exporter::expose::metrics::{Exposition, Renderer};
+use lease_exporter::lease::{Clock, Kind, Memory, Policies, Policy, Rules, TokenKey};
+use lease_exporter::store::Taken;
+use lease_exporter::store::sqlite::Query;
+use rusqlite::Connection;
+
+const SIZES: [usize; 4] = [100, 1_000, 10_000, 100_000];
+
+#[derive(Debug)]
+struct Defaults(Arc<Policy>);
+
+impl Policies for Defaults {
+    fn of(&self, _: &str) -> Arc<Policy> {
+        Arc::clone(&self.0)
+    }
+
+    fn expected(&self) -> Vec<Arc<str>> {
+        Vec::new()
+    }
+}
+
+const SQL: &str = "
+WITH clock AS MATERIALIZED (SELECT CAST(ROUND((julianday('now') - 2440587.5) * 86400000) AS INTEGER) AS now_ms)
+SELECT clock.now_ms / 1000.0 AS store_now, l.lease AS lease, l.holder AS holder, l.epoch AS epoch,
+ l.acquired_at_ms / 1000.0 AS acquired_at, l.renewed_at_ms / 1000.0 AS renewed_at, l.expires_at_ms / 1000.0 AS expires_at,
+ p.progress_at_ms / 1000.0 AS progress_at, p.epoch AS progress_epoch, p.cursor AS progress_cursor,
+ (SELECT count(*) FROM (SELECT 1 FROM occurrence o WHERE o.lease = l.lease AND o.planned_at_ms IS NULL AND o.due_at_ms <= clock.now_ms LIMIT 10001)) AS due,
+ (SELECT min(o.due_at_ms) FROM occurrence o WHERE o.lease = l.lease AND o.planned_at_ms IS NULL AND o.due_at_ms <= clock.now_ms) / 1000.0 AS oldest_due_at
+FROM clock LEFT JOIN scheduler_lease l LEFT JOIN scheduler_progress p ON p.lease = l.lease
+ORDER BY l.lease";
+
+/// A store with this many leases, each held and with progress, and one due occurrence in ten.
+fn filled(leases: usize) -> (tempfile::TempDir, Connection) {
+    let folder = tempfile::tempdir().unwrap();
+    let connection = Connection::open(folder.path().join("store.db")).unwrap();
+    connection
+        .execute_batch(
+            "PRAGMA journal_mode = WAL;
+             CREATE TABLE scheduler_lease(lease TEXT PRIMARY KEY, holder TEXT, epoch INTEGER NOT NULL,
+                 acquired_at_ms INTEGER, renewed_at_ms INTEGER, expires_at_ms INTEGER);
+             CREATE TABLE scheduler_progress(lease TEXT PRIMARY KEY, epoch INTEGER NOT NULL,
+                 progress_at_ms INTEGER NOT NULL, cursor INTEGER NOT NULL);
+             CREATE TABLE occurrence(idempotency_key TEXT PRIMARY KEY, lease TEXT NOT NULL, action TEXT NOT NULL,
+                 due_at_ms INTEGER NOT NULL, planned_at_ms INTEGER, planned_epoch INTEGER, planned_by TEXT);
+             CREATE INDEX occurrence_due ON occurrence(lease, due_at_ms) WHERE planned_at_ms IS NULL;",
+        )
+        .unwrap();
+    let now = (clock::unix_seconds() * 1000.0) as i64;
+    connection
+        .execute(
+            "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?1)
+             INSERT INTO scheduler_lease SELECT printf('retention-%06d', i), printf('instance-%d', i % 7), i % 1000,
+                 ?2 - 3600123, ?2 - 1789 - i % 1000, ?2 + 600000 FROM n",
+            (i64::try_from(leases).unwrap(), now),
+        )
+        .unwrap();
+    connection
+        .execute(
+            "INSERT INTO scheduler_progress SELECT lease, epoch, renewed_at_ms - 4321, epoch * 17 FROM scheduler_lease",
+            (),
+        )
+        .unwrap();
+    connection
+        .execute(
+            "INSERT INTO occurrence SELECT lease || '/1', lease, 'plan_retention', renewed_at_ms - 9876, NULL, NULL, NULL
+             FROM scheduler_lease WHERE epoch % 10 = 0",
+            (),
+        )
+        .unwrap();
+    connection.execute_batch("ANALYZE; PRAGMA wal_checkpoint(TRUNCATE);").unwrap();
+    (folder, connection)
+}
+
+fn bare_select(connection: &Connection, sql: &str) -> usize {
+    let mut statement = connection.prepare_cached(sql).unwrap();
+    let columns = statement.column_count();
+    let mut rows = statement.query([]).unwrap();
+    let mut seen = 0;
+    while let Some(row) = rows.next().unwrap() {
+        for column in 0..columns {
+            black_box(row.get_ref(column).unwrap());
+        }
+        seen += 1;
+    }
+    seen
+}
+
+fn read(connection: &Connection, query: &Query) -> Taken {
+    query.read(connection, Duration::MAX, &clock::monotonic).ok().unwrap()
+}
+
+fn parts(criterion: &mut Criterion) {
+    for size in SIZES {
+        let (_folder, connection) = filled(size);
+        let query = Query::new(SQL.into(), "documents".into(), size);
+        let rules = Rules { kind: Kind::Standing, clock: Clock::Store, clock_skew: Rules::CLOCK_SKEW, max_leases: size };
+        let memory =
+            || Memory::new("documents".into(), rules, TokenKey::new(b"bench"), Arc::new(Defaults(Arc::default())));
+        let mut renderer = Renderer::new(Exposition::without(|_| false));
+        let take_in = |memory: &mut Memory, taken: Taken| {
+            memory.take_in(taken.reading, taken.at, Duration::ZERO, taken.clock_offset)
+        };
+
+        let mut group = criterion.benchmark_group("scrape");
+        group.throughput(Throughput::Elements(size as u64));
+        if size >= 10_000 {
+            group.sample_size(10);
+        }
+        group.bench_function(BenchmarkId::new("bare_select", size), |bencher| {
+            bencher.iter(|| bare_select(&connection, SQL));
+        });
+        group.bench_function(BenchmarkId::new("read", size), |bencher| bencher.iter(|| read(&connection, &query)));
+        let mut known = memory();
+        take_in(&mut known, read(&connection, &query));
+        group.bench_function(BenchmarkId::new("memory_and_judge", size), |bencher| {
+            bencher.iter_batched(
+                || read(&connection, &query),
+                |taken| take_in(&mut known, taken),
+                criterion::BatchSize::PerIteration,
+            );
+        });
+        let snapshot = take_in(&mut known, read(&connection, &query));
+        group.bench_function(BenchmarkId::new("render", size), |bencher| {
+            bencher.iter(|| {
+                let rendered = renderer.render(&snapshot);
+                renderer.take_back(rendered);
+            });
+        });
+        group.bench_function(BenchmarkId::new("read_judge_render", size), |bencher| {
+            bencher.iter(|| {
+                let snapshot = take_in(&mut known, read(&connection, &query));
+                let rendered = renderer.render(&snapshot);
+                renderer.take_back(rendered);
+            });
+        });
+        group.finish();
+    }
+}
+
+criterion_group!(benches, parts);
+criterion_main!(benches);

@@ -1,0 +1,72 @@
+//! The command line: what was typed made into one command, and what came of it into an exit code.
+
+mod serve;
+mod sources;
+
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+use thiserror::Error;
+
+/// Tells lease authority and work progress apart, for Prometheus.
+///
+/// Reads leases and the progress of their work from the store that the schedulers use, and says of each lease whether it
+/// has no leader, is active, idle or stalled; what cannot be proven is unknown.
+///
+/// `lease-exporter demo` shows it at work without any configuration.
+#[derive(Debug, Parser)]
+#[command(name = "lease-exporter", version, args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
+pub struct CommandLine {
+    #[command(subcommand)]
+    command: Option<Command>,
+    #[command(flatten)]
+    serve: serve::Arguments,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+}
+
+/// Why a command failed: who must act, and so the exit code.
+#[derive(Debug, Error)]
+pub enum Failure {
+    /// What was typed or configured is wrong: for whoever did.
+    #[error("{0}")]
+    Configuration(String),
+    /// The system did not let it: for whoever runs the machine.
+    #[error("{0}")]
+    System(String),
+}
+
+impl Failure {
+    /// The exit code: 3 for usage and configuration, 4 for the system, beside 0 to 2, which `status` gives a meaning.
+    #[must_use]
+    pub const fn exit_code(&self) -> u8 {
+        match self {
+            Self::Configuration(_) => 3,
+            Self::System(_) => 4,
+        }
+    }
+}
+
+/// Runs what the command line says.
+#[must_use]
+#[expect(clippy::print_stderr, reason = "a command that fails says why, once, where the person looks")]
+pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
+    let command_line = match CommandLine::try_parse_from(arguments) {
+        Ok(command_line) => command_line,
+        Err(told) => {
+            let _ = told.print();
+            return if told.use_stderr() { ExitCode::from(3) } else { ExitCode::SUCCESS };
+        }
+    };
+    let result = match command_line.command {
+        None => serve::run(&command_line.serve).map(|()| ExitCode::SUCCESS),
+        Some(never) => match never {},
+    };
+    result.unwrap_or_else(|failure| {
+        eprintln!("lease-exporter: {failure}");
+        ExitCode::from(failure.exit_code())
+    })
+}
