@@ -4,6 +4,7 @@
 pub mod clock;
 pub mod expose;
 pub mod lease;
-pub mod own;
 pub mod observer;
+pub mod own;
+pub mod scheduler;
 pub mod store;

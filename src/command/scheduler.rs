@@ -1,0 +1,240 @@
+//! `lease-exporter scheduler`: one synthetic scheduler as a process of its own, to be observed, frozen and killed.
+
+use std::io::{self, Write};
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::Duration;
+
+use tokio::runtime;
+use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio::sync::mpsc;
+
+use crate::scheduler::{
+    Event, Instance, InstanceToken, InvalidTiming, InvalidToken, Panicked, ProtocolError, Running, SqliteProtocol,
+    Timing, start,
+};
+
+/// Run a synthetic scheduler that follows the reference lease protocol.
+///
+/// Competes for the lease, renews it, and plans made-up occurrences under it; nothing is ever deleted. Prints one line
+/// for each event, at the end of the step that brought it. SIGUSR1 freezes its work, and thaws it again, while it goes
+/// on to renew; SIGTERM and SIGINT give the lease back and end it.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// The store: sqlite:///absolute/path or sqlite://relative/path
+    #[arg(long, value_name = "URL")]
+    store: String,
+    /// The lease to compete for
+    #[arg(long, value_name = "NAME", value_parser = clap::builder::NonEmptyStringValueParser::new())]
+    lease: String,
+    /// How long the lease lives without a renewal
+    #[arg(long, value_name = "DURATION", default_value = "5s", value_parser = humantime::parse_duration)]
+    ttl: Duration,
+    /// How often to renew the lease, and to retry; shorter than the time to live
+    #[arg(long, value_name = "DURATION", default_value = "1s", value_parser = humantime::parse_duration)]
+    renew_every: Duration,
+    /// How long one occurrence is worked on
+    #[arg(long, value_name = "DURATION", default_value = "200ms", value_parser = humantime::parse_duration)]
+    work_takes: Duration,
+    /// How often an occurrence becomes due; "none" or 0 to enqueue nothing
+    #[arg(long, value_name = "DURATION", default_value = "1s", value_parser = duration_or_none)]
+    enqueue_every: Duration,
+    /// What to put into the holder column, unique among all that run [default: random]
+    #[arg(long, value_name = "TOKEN")]
+    instance: Option<String>,
+    /// Make the store's file and tables if they are not there
+    #[arg(long)]
+    create: bool,
+}
+
+/// Why the scheduler did not start, or did not end well.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The instance token cannot be used. The caller must choose another.
+    #[error("--instance: {0}")]
+    Instance(#[from] InvalidToken),
+    /// The operating system refused something that any process may have. Its operator must act.
+    #[error("cannot {what}: {error}")]
+    Os {
+        /// What was asked of it.
+        what: &'static str,
+        /// What it said.
+        error: io::Error,
+    },
+    /// Nobody reads the events any more.
+    #[error("cannot write to standard output: {0}")]
+    Output(io::Error),
+    /// A bug ended the scheduler's thread.
+    #[error(transparent)]
+    Panicked(#[from] Panicked),
+    /// The operating system has no random bytes for an instance token. The caller can give one.
+    #[error("no random bytes for an instance token: give one with --instance")]
+    Random,
+    /// The store cannot be used. Its operator must act; without the tables, the caller can have them made.
+    #[error("--store: {0}{hint}", hint = hint(*.0))]
+    Store(ProtocolError),
+    /// The caller named a store of another kind, or none.
+    #[error("--store: expected sqlite:///absolute/path or sqlite://relative/path, without parameters")]
+    StoreUrl,
+    /// The times make no scheduler. The caller must change them.
+    #[error(transparent)]
+    Timing(#[from] InvalidTiming),
+}
+
+/// Runs until a signal ends it.
+///
+/// # Errors
+/// When it cannot start, or standard output is gone.
+pub fn run(args: Args) -> Result<ExitCode, Error> {
+    let timing = Timing::new(args.ttl, args.renew_every)?;
+    let timing = timing.work_takes(args.work_takes).enqueue_every(args.enqueue_every)?;
+    let token = match args.instance {
+        Some(token) => InstanceToken::new(token)?,
+        None => InstanceToken::random().map_err(|_| Error::Random)?,
+    };
+    let path = sqlite_path(&args.store).ok_or(Error::StoreUrl)?;
+    // Now and here, so that what is wrong with the store ends the process; later failures are waited out.
+    let opened = if args.create { SqliteProtocol::create(&path) } else { SqliteProtocol::open(&path) };
+    drop(opened.map_err(Error::Store)?);
+
+    let runtime = runtime::Builder::new_current_thread()
+        .enable_io()
+        .build()
+        .map_err(|error| Error::Os { what: "start a runtime", error })?;
+    runtime.block_on(async {
+        // Before the scheduler's first line: whoever has read it may send a signal.
+        let signals = Signals::new().map_err(|error| Error::Os { what: "handle signals", error })?;
+        let (output_failed, output) = mpsc::channel(1);
+        let report = move |event| {
+            if let Err(error) = print(&event) {
+                // One failure is enough to end it; what follows until then finds the place taken.
+                let _ = output_failed.try_send(error);
+            }
+        };
+        let connect = move || SqliteProtocol::open(&path);
+        let running = start(Instance::new(token, args.lease, timing), connect, report)
+            .map_err(|error| Error::Os { what: "start a thread", error })?;
+        wait(running, signals, output).await
+    })
+}
+
+async fn wait(
+    running: Running,
+    mut signals: Signals,
+    mut output: mpsc::Receiver<io::Error>,
+) -> Result<ExitCode, Error> {
+    let mut frozen = false;
+    let failed = loop {
+        tokio::select! {
+            _ = signals.terminate.recv() => break None,
+            _ = signals.interrupt.recv() => break None,
+            // Nothing when the thread has ended by itself; stopping it tells why.
+            failed = output.recv() => break failed,
+            _ = signals.freeze.recv() => {
+                frozen = !frozen;
+                if frozen { running.freeze() } else { running.thaw() }
+            }
+        }
+    };
+    running.stop()?;
+    failed.map_or(Ok(ExitCode::SUCCESS), |error| Err(Error::Output(error)))
+}
+
+struct Signals {
+    terminate: Signal,
+    interrupt: Signal,
+    freeze: Signal,
+}
+
+impl Signals {
+    fn new() -> io::Result<Self> {
+        Ok(Self {
+            // A service manager or a container runtime ends the process.
+            terminate: signal(SignalKind::terminate())?,
+            // A person at a terminal does.
+            interrupt: signal(SignalKind::interrupt())?,
+            freeze: signal(SignalKind::user_defined1())?,
+        })
+    }
+}
+
+fn print(event: &Event) -> io::Result<()> {
+    let mut stdout = io::stdout().lock();
+    writeln!(stdout, "{event}")?;
+    // Standard output may be a pipe that someone waits at.
+    stdout.flush()
+}
+
+fn duration_or_none(value: &str) -> Result<Duration, humantime::DurationError> {
+    if value == "none" { Ok(Duration::ZERO) } else { humantime::parse_duration(value) }
+}
+
+/// The path, as it stands: nothing in it is decoded.
+fn sqlite_path(url: &str) -> Option<PathBuf> {
+    let path = url.strip_prefix("sqlite://")?;
+    (!path.is_empty() && !path.ends_with('/') && !path.contains('?')).then(|| PathBuf::from(path))
+}
+
+fn hint(error: ProtocolError) -> &'static str {
+    match error {
+        ProtocolError::SchemaMismatch | ProtocolError::Unreachable => " (--create makes what is not there)",
+        _ => "",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+
+    #[derive(Debug, Parser)]
+    struct Command {
+        #[command(flatten)]
+        args: Args,
+    }
+
+    fn parsed(more: &[&str]) -> Result<Args, clap::Error> {
+        let given = ["scheduler", "--store", "sqlite:///none/none.db", "--lease", "retention"];
+        Command::try_parse_from(given.iter().chain(more)).map(|command| command.args)
+    }
+
+    fn refused(more: &[&str]) -> String {
+        run(parsed(more).unwrap()).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn a_store_url_is_a_path() {
+        assert_eq!(sqlite_path("sqlite:///var/a b.db"), Some("/var/a b.db".into()));
+        assert_eq!(sqlite_path("sqlite://a/b.db"), Some("a/b.db".into()));
+        for wrong in ["", "sqlite:", "sqlite://", "sqlite:///", "sqlite:///a?mode=ro", "/a.db", "postgres://b/a"] {
+            assert_eq!(sqlite_path(wrong), None, "{wrong}");
+        }
+    }
+
+    #[test]
+    fn an_error_does_not_repeat_the_store() {
+        let args = parsed(&[]).map(|args| Args { store: "postgres://me:planted@host/db".into(), ..args }).unwrap();
+        assert!(!run(args).unwrap_err().to_string().contains("planted"));
+        assert_eq!(refused(&[]), "--store: the store cannot be reached (--create makes what is not there)");
+    }
+
+    #[test]
+    fn times_that_make_no_scheduler_are_refused() {
+        assert_eq!(refused(&["--ttl", "0s"]), "ttl must be at least 1ms and at most 10^12 ms");
+        assert_eq!(
+            refused(&["--renew-every", "5s"]),
+            "renew-every (5s) must be shorter than ttl (5s): raise ttl or lower renew-every"
+        );
+        parsed(&["--ttl", "soon"]).unwrap_err();
+    }
+
+    #[test]
+    fn enqueueing_can_be_turned_off() {
+        for off in ["none", "0", "0s"] {
+            assert_eq!(parsed(&["--enqueue-every", off]).unwrap().enqueue_every, Duration::ZERO, "{off}");
+        }
+        assert_eq!(parsed(&[]).unwrap().enqueue_every, Duration::from_secs(1));
+    }
+}
