@@ -2,4 +2,6 @@
 #![forbid(unsafe_code)]
 
 pub mod clock;
+pub mod config;
 pub mod lease;
+pub mod preset;
