@@ -2,9 +2,11 @@
 #![forbid(unsafe_code)]
 
 pub mod clock;
+pub mod config;
 pub mod expose;
 pub mod lease;
 pub mod observer;
 pub mod own;
+pub mod preset;
 pub mod scheduler;
 pub mod store;

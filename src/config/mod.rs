@@ -1,0 +1,124 @@
+//! The YAML file made into sources and policies.
+//!
+//! What is written is read into private types that only check the names of keys, and one conversion makes a [`Config`]
+//! of them or says everything that is wrong, each with its line and what to do. Nothing else accepts the former, so
+//! whoever has a [`Config`] need check nothing. No error repeats a secret, wherever in the file it stands.
+
+mod address;
+mod duration;
+mod file;
+mod glob;
+mod limits;
+mod near;
+mod policies;
+mod problem;
+mod raw;
+mod source;
+#[cfg(test)]
+mod tests;
+pub(crate) mod yaml;
+
+use std::collections::btree_map::Entry;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+use crate::lease::{Policy, TokenKey};
+
+pub use address::StoreAddress;
+pub use duration::DurationFault;
+pub use glob::GlobFault;
+pub use policies::SourcePolicies;
+pub use problem::{ConfigError, Fault, FileFault, Problem, Shown, YamlFault};
+pub use source::{Origin, Source};
+
+use limits::overridden;
+use near::near;
+use policies::LeaseEntries;
+use problem::Faults;
+use raw::{MISPLACED, RawConfig, Text};
+
+/// A configuration that can be used as it is.
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// What to read, in the order of the file; at least one.
+    pub sources: Vec<Source>,
+    /// The key that makes holders' tokens; without one, a random key per process has to do.
+    pub token_key: Option<TokenKey>,
+    /// The metric families not to expose.
+    pub dropped: BTreeSet<String>,
+}
+
+impl Config {
+    /// Reads and checks a configuration file. `families` are the metric families that there are.
+    ///
+    /// # Errors
+    /// The file or one that it names cannot be read, or what it says cannot be used: all that is wrong with it.
+    pub fn load(path: &Path, families: &[&str]) -> Result<Self, ConfigError> {
+        let file_name = path.display().to_string();
+        let text = file::text(path)
+            .map_err(|fault| ConfigError::new(&file_name, vec![Fault { line: None, problem: Problem::File(fault) }]))?;
+        let base_dir = path.parent().unwrap_or_else(|| Path::new(""));
+        Self::parse(&text, &file_name, base_dir, families)
+    }
+
+    /// Checks the text of a configuration. `file_name` is what errors call it; relative paths start at `base_dir`.
+    ///
+    /// # Errors
+    /// What it says cannot be used: all that is wrong with it.
+    pub fn parse(text: &str, file_name: &str, base_dir: &Path, families: &[&str]) -> Result<Self, ConfigError> {
+        let raw: RawConfig = yaml::read(text, &MISPLACED).map_err(|unreadable| {
+            let fault = Fault { line: unreadable.line, problem: Problem::Yaml(YamlFault(unreadable)) };
+            ConfigError::new(file_name, vec![fault])
+        })?;
+        let mut faults = Faults::default();
+        let config = Self::checked(&raw, base_dir, families, &mut faults);
+        faults.or(file_name, config)
+    }
+
+    fn checked(raw: &RawConfig, base_dir: &Path, families: &[&str], faults: &mut Faults) -> Self {
+        let token_key = raw.token_key_file.as_ref().and_then(|path| {
+            let key = file::token_key(&base_dir.join(&path.value));
+            let key = key.map_err(|fault| Problem::NamedFile { key: "token_key_file", fault });
+            faults.keep(path.referenced.line(), key)
+        });
+        let defaults = overridden(Policy::default(), raw.defaults.limits(), faults);
+        let names: Vec<&str> = raw.sources.iter().map(|source| name(source.value.name.as_ref())).collect();
+        let entries = LeaseEntries::compile(&raw.leases, &names, defaults, faults);
+        if raw.sources.is_empty() {
+            faults.note(0, Problem::NoSources);
+        }
+        note_names_taken(raw, faults);
+        let sources = raw.sources.iter().enumerate().filter_map(|(at, source)| {
+            Source::new(&source.value, source.referenced.line(), entries.of_source(at), base_dir, faults)
+        });
+        Self { sources: sources.collect(), token_key, dropped: dropped(&raw.metrics.drop, families, faults) }
+    }
+}
+
+fn name(text: Option<&Text>) -> &str {
+    text.map_or("", |text| &text.value)
+}
+
+fn note_names_taken(raw: &RawConfig, faults: &mut Faults) {
+    let mut lines = BTreeMap::new();
+    for text in raw.sources.iter().filter_map(|source| source.value.name.as_ref()) {
+        let line = text.referenced.line();
+        match lines.entry(text.value.as_str()) {
+            Entry::Vacant(free) => _ = free.insert(line),
+            Entry::Occupied(taken) => {
+                faults.note(line, Problem::NameTaken { value: Shown::new(&text.value), earlier: *taken.get() });
+            }
+        }
+    }
+}
+
+fn dropped(names: &[Text], families: &[&str], faults: &mut Faults) -> BTreeSet<String> {
+    for text in names.iter().filter(|text| !families.contains(&text.value.as_str())) {
+        let close = match near(&text.value, families.iter().copied()).as_slice() {
+            [] => "leave it out".to_owned(),
+            close => format!("did you mean `{}`?", close.join("` or `")),
+        };
+        faults.note(text.referenced.line(), Problem::Metric { value: Shown::new(&text.value), close });
+    }
+    names.iter().map(|text| text.value.clone()).collect()
+}

@@ -1,0 +1,122 @@
+//! The entries of `leases`: which policy a lease has, and which leases must be there.
+
+use std::sync::Arc;
+
+use crate::lease::{Policies, Policy};
+
+use super::glob::Glob;
+use super::limits::{alerts, overridden};
+use super::problem::{Faults, Problem, Shown};
+use super::raw::{RawLease, Text};
+
+/// Every entry, in the order of the file.
+#[derive(Debug)]
+pub(super) struct LeaseEntries {
+    entries: Vec<Entry>,
+    otherwise: Arc<Policy>,
+}
+
+#[derive(Debug)]
+struct Entry {
+    line: u64,
+    /// The sources that it applies to, by their place in the file.
+    sources: Vec<usize>,
+    /// Whether the source is left open or named in full: then a lease named in full is expected in each.
+    names_sources: bool,
+    lease: Glob,
+    policy: Arc<Policy>,
+}
+
+impl LeaseEntries {
+    /// Compiles the entries. `sources` are the names of all sources, even of those with faults of their own, so that a
+    /// fault there makes no further ones here.
+    pub(super) fn compile(
+        raw: &[serde_saphyr::Spanned<RawLease>],
+        sources: &[&str],
+        defaults: Policy,
+        faults: &mut Faults,
+    ) -> Self {
+        let mut compiled = Self { entries: Vec::with_capacity(raw.len()), otherwise: Arc::new(defaults) };
+        for entry in raw {
+            let line = entry.referenced.line();
+            let policy = overridden(defaults, entry.value.limits(), faults);
+            let policy = Policy { alerts: alerts(&entry.value.alerts, faults), ..policy };
+            let Some(matches) = &entry.value.matches else {
+                faults.note(line, Problem::Missing("match"));
+                continue;
+            };
+            let source = pattern("source", matches.source.as_ref(), faults);
+            let lease = pattern("lease", matches.lease.as_ref(), faults);
+            let (Some(source), Some(lease)) = (source, lease) else { continue };
+            let matching: Vec<usize> = (0..sources.len()).filter(|at| source.matches(sources[*at])).collect();
+            if let (true, Some(text)) = (matching.is_empty(), &matches.source) {
+                let named = sources.iter().filter(|name| !name.is_empty());
+                let known = named.map(|name| Shown::new(name).to_string()).collect::<Vec<_>>().join(", ");
+                let value = Shown::new(&text.value);
+                faults.note(text.referenced.line(), Problem::NoSuchSource { value, known });
+                continue;
+            }
+            let entry = Entry {
+                line,
+                sources: matching,
+                names_sources: matches.source.is_none() || source.exact().is_some(),
+                lease,
+                policy: Arc::new(policy),
+            };
+            match compiled.hides(&entry) {
+                Some(earlier) => faults.note(line, Problem::NeverApplies { earlier }),
+                None => compiled.entries.push(entry),
+            }
+        }
+        compiled
+    }
+
+    /// The line of an earlier entry that leaves nothing to this one, if in every source there is one.
+    fn hides(&self, entry: &Entry) -> Option<u64> {
+        let hidden_in = |source: &usize| {
+            self.entries.iter().find(|earlier| earlier.sources.contains(source) && earlier.lease.covers(&entry.lease))
+        };
+        let mut earlier = None;
+        for source in &entry.sources {
+            earlier = Some(hidden_in(source)?.line);
+        }
+        earlier
+    }
+
+    /// The policies of the source at this place in the file.
+    pub(super) fn of_source(&self, source: usize) -> SourcePolicies {
+        let entries = self.entries.iter().filter(|entry| entry.sources.contains(&source));
+        let expected = entries.clone().filter(|entry| entry.names_sources);
+        SourcePolicies {
+            expected: expected.filter_map(|entry| entry.lease.exact().map(Arc::from)).collect(),
+            entries: entries.map(|entry| (entry.lease.clone(), Arc::clone(&entry.policy))).collect(),
+            otherwise: Arc::clone(&self.otherwise),
+        }
+    }
+}
+
+/// A pattern that is left out matches every name; one that cannot be used matches none.
+fn pattern(key: &'static str, given: Option<&Text>, faults: &mut Faults) -> Option<Glob> {
+    let Some(text) = given else { return Some(Glob::any()) };
+    let glob = Glob::new(&text.value).map_err(|fault| Problem::Pattern { key, fault });
+    faults.keep(text.referenced.line(), glob)
+}
+
+/// The policies of one source: the first entry that matches a lease's name is its policy.
+#[derive(Clone, Debug)]
+pub struct SourcePolicies {
+    entries: Vec<(Glob, Arc<Policy>)>,
+    otherwise: Arc<Policy>,
+    expected: Vec<Arc<str>>,
+}
+
+impl Policies for SourcePolicies {
+    fn of(&self, lease: &str) -> Arc<Policy> {
+        let matching = self.entries.iter().find(|(glob, _)| glob.matches(lease));
+        Arc::clone(matching.map_or(&self.otherwise, |(_, policy)| policy))
+    }
+
+    fn expected(&self) -> Vec<Arc<str>> {
+        self.expected.clone()
+    }
+}

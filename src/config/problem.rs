@@ -1,0 +1,259 @@
+//! What can be wrong with a configuration, all of it to be put right by whoever wrote the file.
+
+use std::fmt;
+
+use super::duration::DurationFault;
+use super::glob::GlobFault;
+use super::yaml::Unreadable;
+
+/// Everything that is wrong with one file, in the order of its lines.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ConfigError {
+    file: String,
+    faults: Vec<Fault>,
+}
+
+impl ConfigError {
+    pub(super) fn new(file: &str, mut faults: Vec<Fault>) -> Self {
+        faults.sort_by_key(|fault| fault.line);
+        Self { file: file.into(), faults }
+    }
+
+    /// The faults, at least one.
+    #[must_use]
+    pub fn faults(&self) -> &[Fault] {
+        &self.faults
+    }
+}
+
+impl fmt::Display for ConfigError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (at, fault) in self.faults.iter().enumerate() {
+            if at > 0 {
+                f.write_str("\n")?;
+            }
+            match fault.line {
+                Some(line) => write!(f, "{}:{line}: {}", self.file, fault.problem)?,
+                None => write!(f, "{}: {}", self.file, fault.problem)?,
+            }
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for ConfigError {}
+
+/// One thing that is wrong, and where.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fault {
+    /// The line, from 1; `None` where the file as a whole is at fault.
+    pub line: Option<u64>,
+    /// What is wrong.
+    pub problem: Problem,
+}
+
+/// One thing that is wrong: what, the value if it can hold no secret, and what to do.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+#[expect(missing_docs, reason = "each message says what its fields are")]
+pub enum Problem {
+    /// An alert that does not exist.
+    #[error("there is no such alert: `{value}`; the alerts are {known}")]
+    Alert { value: Shown, known: String },
+    /// A way of giving `kind`, `clock` or `work` that does not exist.
+    #[error("`{key}` cannot be this: `{value}`; write {known}")]
+    Choice { key: &'static str, value: Shown, known: &'static str },
+    /// A preset that says nothing of how to read this kind of store.
+    #[error("the preset `{preset}` does not read {store}; it reads {reads}")]
+    Dialect { preset: &'static str, store: &'static str, reads: String },
+    /// Neither a preset nor a query.
+    #[error("the source says nothing of what to read; give it a `preset` or a `query`")]
+    NothingToRead,
+    /// Both a preset and a query.
+    #[error("the source has both a `preset` and a `query`; leave one")]
+    ReadTwice,
+    /// A length of time that cannot be used.
+    #[error("`{key}` cannot be this: `{value}`; {fault}")]
+    Duration { key: &'static str, value: Shown, fault: DurationFault },
+    /// The file itself.
+    #[error("the file cannot be used: {0}")]
+    File(FileFault),
+    /// A file that the configuration names.
+    #[error("the file that `{key}` names cannot be used: {fault}")]
+    NamedFile { key: &'static str, fault: FileFault },
+    /// What the preset already says.
+    #[error("the preset `{preset}` has `{key}: {value}`; leave `{key}` out")]
+    FixedByPreset { preset: &'static str, key: &'static str, value: &'static str },
+    /// An entry that can never apply.
+    #[error(
+        "this entry never applies, because the one on line {earlier} comes first and matches all that it does; put it before that one or take it out"
+    )]
+    NeverApplies { earlier: u64 },
+    /// A pattern for sources that matches none.
+    #[error("no source has such a name: `{value}`; the sources are {known}")]
+    NoSuchSource { value: Shown, known: String },
+    /// A number that cannot be used.
+    #[error("`{key}` cannot be this: `{value}`; write a whole number from 1 to {most}")]
+    Number { key: &'static str, value: Shown, most: usize },
+    /// A metric that does not exist.
+    #[error("there is no such metric: `{value}`; {close}")]
+    Metric { value: Shown, close: String },
+    /// A key that must be there.
+    #[error("the key `{0}` is missing; add it")]
+    Missing(&'static str),
+    /// A source's name with characters that it may not have.
+    #[error("a source cannot have this name: `{0}`; use up to 100 letters, digits, `_`, `.` and `-`")]
+    Name(Shown),
+    /// A second source of one name.
+    #[error("another source has this name: `{value}`, on line {earlier}; give this one another")]
+    NameTaken { value: Shown, earlier: u64 },
+    /// No source.
+    #[error(
+        "there is nothing to read; add a source with a `name`, a `store`, and a `preset` or a `query` under `sources`"
+    )]
+    NoSources,
+    /// A password for what has none.
+    #[error("an SQLite file has no password; leave `password_file` out and grant access to the file")]
+    PasswordOfFile,
+    /// A pattern that cannot be used.
+    #[error("`{key}` is not a pattern; {fault}")]
+    Pattern { key: &'static str, fault: GlobFault },
+    /// A preset that does not exist.
+    #[error("there is no such preset: `{value}`; the presets are {known}")]
+    Preset { value: Shown, known: String },
+    /// An empty query.
+    #[error(
+        "the query is empty; write a statement that returns the columns of the reading contract, or use a `preset`"
+    )]
+    Query,
+    /// A password in a store's address.
+    #[error("the store's address has a secret in it, which is never needed there; take it out and use `password_file`")]
+    SecretInAddress,
+    /// A store's address without a scheme.
+    #[error(
+        "the store's address has no scheme; write it as `sqlite:///path/to/file` or `sqlite://path/beside/this/file`"
+    )]
+    NoScheme,
+    /// An SQLite file's address that names none, or more than a file.
+    #[error("the store's address is not one of an SQLite file: {0}")]
+    SqliteAddress(&'static str),
+    /// A kind of store that this build leaves out.
+    #[error("stores of this kind are not in this build: `{scheme}`; it reads {known}")]
+    SchemeNotBuilt { scheme: &'static str, known: &'static str },
+    /// A kind of store that does not exist here.
+    #[error("there is no such kind of store: `{scheme}`; this build reads {known}")]
+    Scheme { scheme: Shown, known: &'static str },
+    /// `work` and `cadence` say two things of one.
+    #[error(
+        "`work` and `cadence` exclude each other; leave `cadence` to say that a run falls due now and then, or `work` to say that there is always something to do"
+    )]
+    WorkTwice,
+    /// What is not YAML, or not of the right shape.
+    #[error("{0}")]
+    Yaml(#[from] YamlFault),
+}
+
+/// What the reader of YAML says.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct YamlFault(pub(super) Unreadable);
+
+/// Why a file cannot be used. Its path is not repeated.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum FileFault {
+    /// It is not there.
+    #[error("there is none of that name; relative paths start at the configuration's folder")]
+    Absent,
+    /// This process may not read it.
+    #[error("reading it is not permitted; give the exporter's user the right to")]
+    Forbidden,
+    /// Any other error of the system.
+    #[error("reading it fails; check that it is a file and can be read")]
+    Unreadable,
+    /// It is far longer than such a file can be.
+    #[error("it is too long; name another")]
+    TooLong,
+    /// It is too short for a key.
+    #[error("it has less than 16 bytes, which is easy to guess; make one with `head -c 32 /dev/urandom | base64`")]
+    TooShort,
+    /// It is not text.
+    #[error("it is not UTF-8; save it as such")]
+    NotText,
+}
+
+impl From<std::io::Error> for FileFault {
+    fn from(error: std::io::Error) -> Self {
+        match error.kind() {
+            std::io::ErrorKind::NotFound => Self::Absent,
+            std::io::ErrorKind::PermissionDenied => Self::Forbidden,
+            _ => Self::Unreadable,
+        }
+    }
+}
+
+/// A value as an error may repeat it: short, without control characters, and not at all where it looks like something
+/// that holds a secret.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Shown(Box<str>);
+
+impl Shown {
+    const LONGEST: usize = 60;
+
+    pub(super) fn new(value: &str) -> Self {
+        if value.contains("://") || value.contains(['@', '=']) {
+            return Self("(not shown)".into());
+        }
+        let mut letters = value.chars();
+        let mut shown: String = letters.by_ref().take(Self::LONGEST).flat_map(char::escape_debug).collect();
+        if letters.next().is_some() {
+            shown.push('…');
+        }
+        Self(shown.into())
+    }
+}
+
+impl fmt::Display for Shown {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// The faults found so far.
+#[derive(Debug, Default)]
+pub(super) struct Faults(Vec<Fault>);
+
+impl Faults {
+    /// Takes note of what is wrong on a line; line 0 is the file as a whole.
+    pub(super) fn note(&mut self, line: u64, problem: Problem) {
+        self.0.push(Fault { line: (line > 0).then_some(line), problem });
+    }
+
+    /// The value, or takes note of why there is none.
+    pub(super) fn keep<T>(&mut self, line: u64, result: Result<T, Problem>) -> Option<T> {
+        result.map_err(|problem| self.note(line, problem)).ok()
+    }
+
+    /// The value, if nothing was wrong.
+    pub(super) fn or<T>(self, file: &str, value: T) -> Result<T, ConfigError> {
+        if self.0.is_empty() { Ok(value) } else { Err(ConfigError::new(file, self.0)) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_value_is_shown_short_and_never_where_it_may_hold_a_secret() {
+        for (value, shown) in [
+            ("documents", "documents"),
+            ("two\nlines", "two\\nlines"),
+            ("postgres://u:planted@h/db", "(not shown)"),
+            ("u:planted@h", "(not shown)"),
+            ("password=planted", "(not shown)"),
+        ] {
+            assert_eq!(Shown::new(value).to_string(), shown);
+        }
+        assert_eq!(Shown::new(&"é".repeat(61)).to_string(), format!("{}…", "é".repeat(60)));
+    }
+}

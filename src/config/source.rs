@@ -1,0 +1,209 @@
+//! One source: a store, what to read there, and how.
+
+use std::fmt;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::lease::{Clock, Kind, Policies, Rules};
+use crate::preset::Preset;
+
+use super::address::StoreAddress;
+use super::duration::Zero;
+use super::limits::length;
+use super::near::near;
+use super::problem::{Faults, Problem, Shown};
+use super::raw::{RawSource, Text};
+
+/// One place to read.
+#[derive(Clone)]
+pub struct Source {
+    /// Its name: the label `source`.
+    pub name: Arc<str>,
+    /// Where it is.
+    pub store: StoreAddress,
+    /// The statement that reads it, which returns columns of the reading contract.
+    pub sql: Arc<str>,
+    /// Where that statement comes from, and so whose mistake it is if it does not fit.
+    pub origin: Origin,
+    /// What holds for all its leases.
+    pub rules: Rules,
+    /// How long a reading may take.
+    pub timeout: Duration,
+    /// For how long scrapes share one reading; zero for never.
+    pub reuse_for: Duration,
+    /// The limits of each lease.
+    pub policies: Arc<dyn Policies>,
+}
+
+/// Where a source's statement comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Origin {
+    /// The preset of this name.
+    Preset(&'static str),
+    /// The configuration.
+    Query,
+}
+
+impl Source {
+    /// The default of `timeout`.
+    pub const TIMEOUT: Duration = Duration::from_secs(5);
+    /// The default of `reuse_for`.
+    pub const REUSE_FOR: Duration = Duration::from_secs(1);
+    /// The most that `max_leases` may be.
+    pub const MOST_LEASES: usize = 1_000_000;
+
+    /// Checks a source; takes note of all that is wrong with it, and gives it if nothing is.
+    pub(super) fn new(
+        raw: &RawSource,
+        line: u64,
+        policies: impl Policies + 'static,
+        base_dir: &Path,
+        faults: &mut Faults,
+    ) -> Option<Self> {
+        let name = required("name", raw.name.as_ref(), line, faults).and_then(|text| name(text, faults));
+        let store = required("store", raw.store.as_ref(), line, faults)
+            .and_then(|text| faults.keep(text.referenced.line(), StoreAddress::parse(&text.value, base_dir)));
+        if let (Some(password_file), Some(StoreAddress::Sqlite { .. })) = (&raw.password_file, &store) {
+            faults.note(password_file.referenced.line(), Problem::PasswordOfFile);
+        }
+        let read = Read::new(raw, line, store.as_ref(), faults);
+        let timeout = length("timeout", raw.timeout.as_ref(), Zero::Refused, faults);
+        let clock_skew = length("clock_skew", raw.clock_skew.as_ref(), Zero::Refused, faults);
+        let reuse_for = length("reuse_for", raw.reuse_for.as_ref(), Zero::Allowed, faults);
+        let max_leases = raw.max_leases.as_ref().and_then(|text| max_leases(text, faults));
+        let read = read?;
+        Some(Self {
+            name: name?,
+            store: store?,
+            sql: read.sql,
+            origin: read.origin,
+            rules: Rules {
+                kind: read.kind,
+                clock: read.clock,
+                clock_skew: clock_skew.unwrap_or(Rules::CLOCK_SKEW),
+                max_leases: max_leases.unwrap_or(Rules::MAX_LEASES),
+            },
+            timeout: timeout.unwrap_or(Self::TIMEOUT),
+            reuse_for: reuse_for.unwrap_or(Self::REUSE_FOR),
+            policies: Arc::new(policies),
+        })
+    }
+}
+
+/// A query may hold anything, so it is left out.
+impl fmt::Debug for Source {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Source")
+            .field("name", &self.name)
+            .field("store", &self.store)
+            .field("origin", &self.origin)
+            .field("rules", &self.rules)
+            .field("timeout", &self.timeout)
+            .field("reuse_for", &self.reuse_for)
+            .field("policies", &self.policies)
+            .finish_non_exhaustive()
+    }
+}
+
+/// What to read.
+struct Read {
+    sql: Arc<str>,
+    origin: Origin,
+    kind: Kind,
+    clock: Clock,
+}
+
+impl Read {
+    fn new(raw: &RawSource, line: u64, store: Option<&StoreAddress>, faults: &mut Faults) -> Option<Self> {
+        match (&raw.preset, &raw.query) {
+            (None, None) => {
+                faults.note(line, Problem::NothingToRead);
+                None
+            }
+            (Some(_), Some(query)) => {
+                faults.note(query.referenced.line(), Problem::ReadTwice);
+                None
+            }
+            (Some(preset), None) => Self::by_preset(preset, raw, store, faults),
+            (None, Some(query)) => Self::by_query(query, raw, faults),
+        }
+    }
+
+    fn by_preset(text: &Text, raw: &RawSource, store: Option<&StoreAddress>, faults: &mut Faults) -> Option<Self> {
+        let preset = faults.keep(text.referenced.line(), preset(&text.value))?;
+        for (key, value, given) in
+            [("kind", preset.kind.as_str(), &raw.kind), ("clock", preset.clock.as_str(), &raw.clock)]
+        {
+            if let Some(given) = given {
+                faults.note(given.referenced.line(), Problem::FixedByPreset { preset: preset.name(), key, value });
+            }
+        }
+        let dialect = store?.dialect();
+        let sql = preset.sql(dialect).ok_or_else(|| {
+            let reads = preset.dialects().map(|dialect| dialect.as_str()).collect::<Vec<_>>().join(", ");
+            Problem::Dialect { preset: preset.name(), store: dialect.as_str(), reads }
+        });
+        let sql = faults.keep(text.referenced.line(), sql)?;
+        Some(Self { sql: sql.into(), origin: Origin::Preset(preset.name()), kind: preset.kind, clock: preset.clock })
+    }
+
+    fn by_query(query: &Text, raw: &RawSource, faults: &mut Faults) -> Option<Self> {
+        let kind =
+            choice("kind", raw.kind.as_ref(), Kind::Standing, Kind::ALL.map(|kind| (kind.as_str(), kind)), faults);
+        let clock =
+            choice("clock", raw.clock.as_ref(), Clock::Store, Clock::ALL.map(|clock| (clock.as_str(), clock)), faults);
+        if query.value.trim().is_empty() {
+            faults.note(query.referenced.line(), Problem::Query);
+            return None;
+        }
+        Some(Self { sql: query.value.as_str().into(), origin: Origin::Query, kind: kind?, clock: clock? })
+    }
+}
+
+fn preset(name: &str) -> Result<&'static Preset, Problem> {
+    Preset::named(name).ok_or_else(|| {
+        let names = || Preset::all().iter().map(Preset::name);
+        let close = near(name, names());
+        let known = if close.is_empty() { names().collect() } else { close }.join(", ");
+        Problem::Preset { value: Shown::new(name), known }
+    })
+}
+
+fn required<'a>(key: &'static str, given: Option<&'a Text>, line: u64, faults: &mut Faults) -> Option<&'a Text> {
+    if given.is_none() {
+        faults.note(line, Problem::Missing(key));
+    }
+    given
+}
+
+fn name(text: &Text, faults: &mut Faults) -> Option<Arc<str>> {
+    let fits = (1..=100).contains(&text.value.len())
+        && text.value.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_.-".contains(&byte));
+    let name = if fits { Ok(text.value.as_str().into()) } else { Err(Problem::Name(Shown::new(&text.value))) };
+    faults.keep(text.referenced.line(), name)
+}
+
+/// One of a closed set; the default if none is given.
+fn choice<T: Copy, const N: usize>(
+    key: &'static str,
+    given: Option<&Text>,
+    default: T,
+    known: [(&'static str, T); N],
+    faults: &mut Faults,
+) -> Option<T> {
+    let Some(text) = given else { return Some(default) };
+    let found = known.iter().find(|(word, _)| *word == text.value).map(|(_, value)| *value);
+    let names = match key {
+        "kind" => "`standing`, `registry` or `claim`",
+        _ => "`store` or `holder`",
+    };
+    let problem = || Problem::Choice { key, value: Shown::new(&text.value), known: names };
+    faults.keep(text.referenced.line(), found.ok_or_else(problem))
+}
+
+fn max_leases(text: &Text, faults: &mut Faults) -> Option<usize> {
+    let number = text.value.parse().ok().filter(|number| (1..=Source::MOST_LEASES).contains(number));
+    let problem = || Problem::Number { key: "max_leases", value: Shown::new(&text.value), most: Source::MOST_LEASES };
+    faults.keep(text.referenced.line(), number.ok_or_else(problem))
+}

@@ -1,0 +1,230 @@
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use proptest::prelude::*;
+
+use super::{Config, ConfigError, Origin, Source, StoreAddress};
+use crate::lease::{Alert, Clock, Kind, Policy, Rules, Work};
+
+const FAMILIES: [&str; 3] = ["lease_state", "lease_held_seconds", "lease_epoch"];
+const CANARY: &str = "planted";
+
+fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/config")
+}
+
+fn parse(text: &str) -> Result<Config, ConfigError> {
+    Config::parse(text, "config.yml", &folder(), &FAMILIES)
+}
+
+/// A file with one source and these lines after it.
+fn with(lines: &str) -> Config {
+    parse(&format!("sources: [{{name: documents, store: 'sqlite://d.db', preset: reference}}]\n{lines}")).unwrap()
+}
+
+fn source(config: &Config, name: &str) -> Source {
+    config.sources.iter().find(|source| *source.name == *name).unwrap().clone()
+}
+
+fn fixtures(verdict: &str) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(folder()).unwrap().map(|entry| entry.unwrap().path());
+    let mut paths: Vec<_> = entries
+        .filter(|path| path.extension().is_some_and(|extension| extension == "yml"))
+        .filter(|path| path.file_name().unwrap().to_str().unwrap().starts_with(verdict))
+        .collect();
+    paths.sort();
+    assert!(!paths.is_empty(), "no fixtures named {verdict}*.yml");
+    paths
+}
+
+#[test]
+fn every_good_file_is_taken() {
+    for path in fixtures("good-") {
+        if let Err(error) = Config::load(&path, &FAMILIES) {
+            panic!("{error}");
+        }
+    }
+}
+
+/// With `UPDATE_GOLDEN=1` the expected texts are written anew.
+#[test]
+fn every_bad_file_is_refused_with_the_text_beside_it_and_no_secret() {
+    for path in fixtures("bad-") {
+        let name = path.file_name().unwrap().to_str().unwrap();
+        let text = std::fs::read_to_string(&path).unwrap();
+        let error = Config::parse(&text, name, &folder(), &FAMILIES).expect_err(name);
+        let shown = format!("{error}\n");
+        assert!(!format!("{shown}{error:?}").contains(CANARY), "{name} repeats a secret: {shown}");
+        assert!(error.faults().iter().all(|fault| !fault.problem.to_string().is_empty()));
+        let expected = path.with_extension("expected");
+        if std::env::var_os("UPDATE_GOLDEN").is_some() {
+            std::fs::write(&expected, &shown).unwrap();
+        }
+        let expected = std::fs::read_to_string(&expected).unwrap_or_default();
+        assert_eq!(shown, expected, "{name}");
+    }
+}
+
+#[test]
+fn what_is_not_given_has_its_default() {
+    let config = Config::load(&folder().join("good-minimal.yml"), &FAMILIES).unwrap();
+    assert!(config.token_key.is_none() && config.dropped.is_empty());
+    let source = source(&config, "documents");
+    assert_eq!(source.store, StoreAddress::Sqlite { path: "/var/lib/documents/scheduler.db".into() });
+    assert_eq!(source.origin, Origin::Preset("reference"));
+    let rules =
+        Rules { kind: Kind::Standing, clock: Clock::Store, clock_skew: Duration::from_secs(2), max_leases: 10_000 };
+    assert_eq!(source.rules, rules);
+    assert_eq!((source.timeout, source.reuse_for), (Duration::from_secs(5), Duration::from_secs(1)));
+    assert_eq!(*source.policies.of("anything"), Policy::default());
+    assert!(source.policies.expected().is_empty());
+}
+
+#[test]
+fn everything_given_arrives() {
+    let config = Config::load(&folder().join("good-full.yml"), &FAMILIES).unwrap();
+    assert_eq!(config.dropped.iter().collect::<Vec<_>>(), ["lease_held_seconds"]);
+    let key = crate::lease::TokenKey::new(b"a fixture and no secret of anyone");
+    assert_eq!(config.token_key.as_ref().map(|key| key.token("h")), Some(key.token("h")));
+
+    let documents = source(&config, "documents");
+    assert_eq!((documents.timeout, documents.reuse_for), (Duration::from_secs(3), Duration::ZERO));
+    assert_eq!((documents.rules.clock_skew, documents.rules.max_leases), (Duration::from_millis(500), 200));
+
+    let jobs = source(&config, "jobs.eu-1");
+    assert_eq!(jobs.store, StoreAddress::Sqlite { path: folder().join("beside/jobs.db") });
+    assert_eq!((jobs.origin, jobs.rules.kind, jobs.rules.clock), (Origin::Query, Kind::Claim, Clock::Holder));
+    assert!(jobs.sql.starts_with("SELECT unixepoch()"));
+}
+
+#[test]
+fn the_first_entry_that_matches_is_the_policy_and_takes_the_rest_from_the_defaults() {
+    let config = Config::load(&folder().join("good-full.yml"), &FAMILIES).unwrap();
+    let (minute, hour) = (Duration::from_secs(60), Duration::from_secs(3600));
+    let defaults = Policy {
+        stall_after: 10 * minute,
+        overdue_after: Some(hour),
+        work: Work::Cadence(5 * minute),
+        ..Policy::default()
+    };
+    let documents = source(&config, "documents").policies;
+    let daily = Policy {
+        stall_after: 15 * minute,
+        work: Work::Cadence(24 * hour),
+        alerts: [Alert::NoLeader, Alert::WorkStalled].into_iter().collect(),
+        ..defaults
+    };
+    assert_eq!(*documents.of("retention-daily"), daily);
+    assert_eq!(*documents.of("retention-weekly"), Policy { work: Work::Continuous, ..defaults });
+    assert_eq!(*documents.of("nightly"), defaults);
+    assert!(Arc::ptr_eq(&documents.of("retention-a"), &documents.of("retention-b")), "one policy for all of an entry");
+
+    let jobs = source(&config, "jobs.eu-1").policies;
+    assert_eq!(*jobs.of("nightly"), Policy { stall_after: 90 * minute, ..defaults });
+    assert_eq!(*jobs.of("retention-daily"), defaults);
+}
+
+#[test]
+fn a_lease_named_in_full_is_expected_in_each_source_left_open_or_named() {
+    let config = Config::load(&folder().join("good-full.yml"), &FAMILIES).unwrap();
+    let expected = |name| source(&config, name).policies.expected();
+    assert_eq!(expected("documents"), ["retention-daily".into(), "billing".into()] as [Arc<str>; 2]);
+    assert_eq!(expected("jobs.eu-1"), ["billing".into()] as [Arc<str>; 1]);
+}
+
+#[test]
+fn an_entry_hidden_only_in_some_sources_still_applies_in_the_others() {
+    let config = parse(
+        "sources:\n\
+         - {name: a, store: 'sqlite://a.db', preset: reference}\n\
+         - {name: b, store: 'sqlite://b.db', preset: reference}\n\
+         leases:\n\
+         - {match: {source: a}, stall_after: 1m}\n\
+         - {match: {lease: x}, stall_after: 2m}\n",
+    )
+    .unwrap();
+    let stall_after = |name| source(&config, name).policies.of("x").stall_after;
+    assert_eq!((stall_after("a"), stall_after("b")), (Duration::from_secs(60), Duration::from_secs(120)));
+}
+
+#[test]
+fn an_entry_may_say_of_work_what_the_defaults_do_not() {
+    let config = with("defaults: {work: continuous}\nleases: [{match: {lease: a}, cadence: 5m}]\n");
+    let policies = source(&config, "documents").policies;
+    assert_eq!(policies.of("a").work, Work::Cadence(Duration::from_secs(300)));
+    assert_eq!(policies.of("b").work, Work::Continuous);
+}
+
+#[test]
+fn what_is_printed_of_a_configuration_has_no_path_no_query_and_no_key() {
+    let config = Config::load(&folder().join("good-full.yml"), &FAMILIES).unwrap();
+    let printed = format!("{config:?}");
+    for hidden in ["scheduler.db", "jobs.db", "unixepoch", "fixture", "/var/lib"] {
+        assert!(!printed.contains(hidden), "{hidden} in {printed}");
+    }
+}
+
+#[test]
+fn a_file_that_is_not_there_or_not_text_is_named_as_given() {
+    let error = Config::load(Path::new("nowhere/lease.yml"), &FAMILIES).unwrap_err();
+    assert!(error.to_string().starts_with("nowhere/lease.yml: the file cannot be used: there is none"), "{error}");
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("config.yml");
+    std::fs::write(&path, b"sources: \xff").unwrap();
+    assert!(Config::load(&path, &FAMILIES).unwrap_err().to_string().contains("not UTF-8"));
+}
+
+#[test]
+fn a_file_with_thousands_of_entries_is_read() {
+    let entries: String = (0..5_000).map(|n| format!("- {{match: {{lease: lease-{n}}}, stall_after: 1m}}\n")).collect();
+    let config = with(&format!("leases:\n{entries}"));
+    assert_eq!(source(&config, "documents").policies.expected().len(), 5_000);
+}
+
+/// Every line of the longest good file, once with its value replaced by a secret and once with a secret put before it:
+/// whatever error follows must not repeat it.
+#[test]
+fn no_error_repeats_a_secret_wherever_in_the_file_it_stands() {
+    let text = std::fs::read_to_string(folder().join("good-full.yml")).unwrap();
+    let lines: Vec<&str> = text.lines().collect();
+    let secrets =
+        ["postgres://u:planted@h/db", "'h?password=planted'", "[planted@h]", "{planted: planted=1}", "\"planted://"];
+    for at in 0..lines.len() {
+        let key = lines[at].split_once(':').map_or(lines[at], |(key, _)| key);
+        let indent = lines[at].len() - lines[at].trim_start().len();
+        for secret in secrets {
+            for line in [format!("{key}: {secret}"), format!("{}{secret}\n{}", " ".repeat(indent), lines[at])] {
+                let text = [&lines[..at], &[&line], &lines[at + 1..]].concat().join("\n");
+                if let Err(error) = parse(&text) {
+                    let shown = error.to_string().replace("unknown key `planted`", "");
+                    assert!(!shown.contains(CANARY), "{line}: {shown}");
+                }
+            }
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(500))]
+
+    #[test]
+    fn any_text_is_read_or_refused_without_a_panic(text in "\\PC{0,200}") {
+        let _ = parse(&text);
+    }
+
+    #[test]
+    fn any_value_anywhere_is_taken_or_refused_without_a_panic(
+        key in "(sources|leases|defaults|metrics|token_key_file|match|name|store|timeout)",
+        value in "[ -~\\n]{0,60}",
+    ) {
+        let _ = parse(&format!("{key}: {value}"));
+        let _ = parse(&format!("sources: [{{{key}: {value}}}]"));
+        let _ = parse(&format!("sources:\n- {key}: {value}\n"));
+    }
+
+    #[test]
+    fn any_length_of_time_is_taken_or_refused_without_a_panic(text in "[0-9]{0,25} ?[a-zA-Zµ]{0,3}\\PC{0,6}") {
+        let _ = super::duration::duration(&text, super::duration::Zero::Allowed);
+    }
+}

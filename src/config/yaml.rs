@@ -1,0 +1,163 @@
+//! The one place that reads YAML. Its errors name keys and lines and never repeat a value, because a value may be a
+//! secret that someone put in the wrong place.
+
+use std::fmt;
+
+use serde::de::DeserializeOwned;
+use serde_saphyr::Error;
+
+use super::near::near;
+
+/// Why a text is not the YAML asked for, and where.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Unreadable {
+    /// The line, from 1; `None` where the text as a whole is at fault.
+    pub(crate) line: Option<u64>,
+    message: String,
+    excerpt: Option<Excerpt>,
+}
+
+/// Reads one YAML document. `misplaced` are keys that it does not have, although people expect them, and what to do
+/// instead.
+///
+/// # Errors
+/// The text is not YAML, is far too large, or has a key or a shape that `T` does not have.
+pub(crate) fn read<T: DeserializeOwned>(text: &str, misplaced: &[(&str, &str)]) -> Result<T, Unreadable> {
+    let options = serde_saphyr::options! {
+        budget: serde_saphyr::budget! {
+            max_events: 1_000_000,
+            max_nodes: 250_000,
+            max_depth: 16,
+            max_aliases: 1_000,
+            max_anchors: 1_000,
+            max_merge_keys: 1_000,
+            max_documents: 2,
+            max_total_scalar_bytes: 8 * 1024 * 1024,
+        },
+        strict_booleans: true,
+        reject_unsupported_tags: true,
+        reject_tagged_field_names: true,
+        // The crate's own snippet repeats whole lines around the error, with whatever secret stands there.
+        with_snippet: false,
+    };
+    serde_saphyr::from_str_with_options(text, options).map_err(|error| Unreadable::new(&error, text, misplaced))
+}
+
+impl Unreadable {
+    fn new(error: &Error, text: &str, misplaced: &[(&str, &str)]) -> Self {
+        let at = error.location().filter(|location| location.line() > 0);
+        Self {
+            line: at.map(|at| at.line()),
+            message: message(error, misplaced),
+            excerpt: at.and_then(|at| Excerpt::new(text, at.line(), at.column())),
+        }
+    }
+}
+
+impl fmt::Display for Unreadable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)?;
+        match &self.excerpt {
+            Some(excerpt) => write!(f, "\n{excerpt}"),
+            None => Ok(()),
+        }
+    }
+}
+
+/// The error in words that hold nothing of the text but names of keys.
+fn message(error: &Error, misplaced: &[(&str, &str)]) -> String {
+    match error.without_snippet() {
+        Error::AliasError { error, .. } => message(error, misplaced),
+        Error::SerdeUnknownField { field, expected, .. } => unknown_key(field, expected, misplaced),
+        Error::SerdeMissingField { field, .. } => format!("the key `{field}` is missing; add it"),
+        Error::DuplicateMappingKey { key, .. } => match key.as_deref().filter(|key| is_key(key)) {
+            Some(key) => format!("the key `{key}` is given twice; leave one"),
+            None => "a key is given twice; leave one".into(),
+        },
+        Error::SerdeInvalidType { .. } | Error::SerdeInvalidValue { .. } => {
+            "the value has the wrong shape; see what the key takes".into()
+        }
+        Error::NullIntoString { .. } => "a key has no value; give one or leave the key out".into(),
+        Error::Unexpected { expected, .. } => {
+            let expected = match *expected {
+                "sequence start" => "a list",
+                "mapping start" => "keys with values",
+                _ => "a text or a number alone",
+            };
+            format!("the value has the wrong shape; write {expected}")
+        }
+        Error::MultipleDocuments { .. } => "there is a second document after `---`; only one is read".into(),
+        Error::Eof { .. } => "the text ends too early; something is not closed, or the file is empty".into(),
+        Error::Budget { .. }
+        | Error::AliasReplayCounterOverflow { .. }
+        | Error::AliasReplayLimitExceeded { .. }
+        | Error::AliasExpansionLimitExceeded { .. }
+        | Error::AliasReplayStackDepthExceeded { .. } => {
+            "the file is larger or nested deeper than a configuration can be; check its aliases and its size".into()
+        }
+        // What the scanner says is made of fixed texts.
+        error @ Error::ExternalMessage { .. } => {
+            format!("this is not YAML: {}; check quotes, colons and indentation", plain(error))
+        }
+        Error::UnsupportedTag { .. } | Error::TaggedStructFieldName { .. } => {
+            "a tag (`!…`) means nothing here; leave it out, or quote the text".into()
+        }
+        Error::UnknownAnchor { .. } => "an alias (`*…`) names no anchor; quote it if it is a text".into(),
+        _ => "this cannot be read; check the value's form and its quotes".into(),
+    }
+}
+
+fn plain(error: &Error) -> String {
+    use serde_saphyr::MessageFormatter as _;
+    serde_saphyr::DefaultMessageFormatter.format_message(error).into_owned()
+}
+
+fn unknown_key(key: &str, expected: &[&'static str], misplaced: &[(&str, &str)]) -> String {
+    if let Some((key, instead)) = misplaced.iter().find(|(misplaced, _)| *misplaced == key) {
+        return format!("unknown key `{key}`; {instead}");
+    }
+    let shown = if is_key(key) { format!("unknown key `{key}`") } else { "unknown key".into() };
+    match near(key, expected.iter().copied()).as_slice() {
+        [] => format!("{shown}; the keys here are {}", expected.join(", ")),
+        close => format!("{shown}; did you mean `{}`?", close.join("` or `")),
+    }
+}
+
+/// Whether a text looks like the name of a key rather than a value in the wrong place.
+fn is_key(text: &str) -> bool {
+    (1..=40).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_-.".contains(&byte))
+}
+
+/// The line at fault up to its key, with a caret under the fault.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Excerpt {
+    line: u64,
+    shown: String,
+    caret: usize,
+}
+
+impl Excerpt {
+    /// `None` where the line does not begin with a key: then nothing of it is sure to be no secret.
+    fn new(text: &str, line: u64, column: u64) -> Option<Self> {
+        let whole = text.lines().nth(usize::try_from(line).ok()?.checked_sub(1)?)?;
+        let content = whole.trim_start_matches([' ', '-']);
+        let (key, value) = content.split_once(':')?;
+        if !is_key(key) || !(value.is_empty() || value.starts_with(' ')) {
+            return None;
+        }
+        let mut shown = whole[..whole.len() - value.len()].to_owned();
+        if !value.trim().is_empty() {
+            shown.push_str(" …");
+        }
+        let caret = usize::try_from(column).ok()?.saturating_sub(1).min(shown.chars().count().saturating_sub(1));
+        Some(Self { line, shown, caret })
+    }
+}
+
+impl fmt::Display for Excerpt {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let gutter = self.line.to_string();
+        writeln!(f, "  {gutter} | {}", self.shown)?;
+        write!(f, "  {:width$} | {:caret$}^", "", "", width = gutter.len(), caret = self.caret)
+    }
+}
