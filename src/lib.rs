@@ -2,4 +2,7 @@
 #![forbid(unsafe_code)]
 
 pub mod clock;
+pub mod expose;
 pub mod lease;
+pub mod observer;
+pub mod web;

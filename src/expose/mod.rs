@@ -1,0 +1,26 @@
+//! Renderings of a [`SourceSnapshot`](crate::lease::SourceSnapshot). All are made from the same one, so they cannot
+//! disagree.
+
+mod counts;
+pub mod json;
+mod json_lease;
+pub mod page;
+pub mod table;
+mod visible;
+
+#[cfg(test)]
+mod golden;
+#[cfg(test)]
+pub(crate) mod sample;
+
+use crate::lease::{Epoch, Status, Tenure};
+
+pub use counts::{Counts, SEVERITY};
+
+/// The authority epoch in force, or the one that a released lease last had.
+fn epoch(status: &Status) -> Option<Epoch> {
+    match &status.evidence()?.tenure {
+        Tenure::Vacant { epoch, .. } => *epoch,
+        Tenure::Holder(holding) => holding.epoch,
+    }
+}
