@@ -2,11 +2,14 @@
 #![forbid(unsafe_code)]
 
 pub mod clock;
+pub mod command;
 pub mod config;
 pub mod expose;
 pub mod lease;
+pub mod log;
 pub mod observer;
 pub mod own;
 pub mod preset;
 pub mod scheduler;
 pub mod store;
+pub mod web;

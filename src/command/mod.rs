@@ -1,7 +1,10 @@
 //! The command line: what was typed made into one command, and what came of it into an exit code.
 
+mod check;
+pub mod scheduler;
 mod serve;
 mod sources;
+mod status;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -26,6 +29,9 @@ pub struct CommandLine {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    Status(status::Arguments),
+    Check(check::Arguments),
+    Scheduler(scheduler::Args),
 }
 
 /// Why a command failed: who must act, and so the exit code.
@@ -50,6 +56,12 @@ impl Failure {
     }
 }
 
+impl From<scheduler::Error> for Failure {
+    fn from(error: scheduler::Error) -> Self {
+        if error.is_usage() { Self::Configuration(error.to_string()) } else { Self::System(error.to_string()) }
+    }
+}
+
 /// Runs what the command line says.
 #[must_use]
 #[expect(clippy::print_stderr, reason = "a command that fails says why, once, where the person looks")]
@@ -63,7 +75,9 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     };
     let result = match command_line.command {
         None => serve::run(&command_line.serve).map(|()| ExitCode::SUCCESS),
-        Some(never) => match never {},
+        Some(Command::Status(arguments)) => status::run(&arguments),
+        Some(Command::Check(arguments)) => check::run(&arguments),
+        Some(Command::Scheduler(arguments)) => scheduler::run(arguments).map_err(Failure::from),
     };
     result.unwrap_or_else(|failure| {
         eprintln!("lease-exporter: {failure}");

@@ -82,6 +82,17 @@ pub enum Error {
     Timing(#[from] InvalidTiming),
 }
 
+impl Error {
+    /// Whether the caller can mend it on the command line.
+    #[must_use]
+    pub const fn is_usage(&self) -> bool {
+        match self {
+            Self::Instance(_) | Self::StoreUrl | Self::Timing(_) => true,
+            Self::Os { .. } | Self::Output(_) | Self::Panicked(_) | Self::Random | Self::Store(_) => false,
+        }
+    }
+}
+
 /// Runs until a signal ends it.
 ///
 /// # Errors

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use crate::lease::{
     Anomaly, Authority, Due, Health, HolderToken, Left, Policy, Progress, ProgressState, ReadFailure, Reason, RowFault,
-    State, Status, StoreTime, Tenure,
+    State, Status, StoreTime,
 };
 
 /// One metric family.
@@ -140,10 +140,7 @@ pub static CATALOGUE: [Family; 28] = [
         "lease_epoch",
         "Authority epoch (fencing token): grows with each acquisition.",
         None,
-        OfLease::Integer(|status| match &status.evidence()?.tenure {
-            Tenure::Holder(holding) => holding.epoch.map(|epoch| epoch.0),
-            Tenure::Vacant { epoch, .. } => epoch.map(|epoch| epoch.0),
-        }),
+        OfLease::Integer(|status| super::epoch(status).map(|epoch| epoch.0)),
     ),
     lease(
         "lease_last_progress_age_seconds",

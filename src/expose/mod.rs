@@ -1,6 +1,29 @@
-//! Renderings of a snapshot.
+//! Renderings of a [`SourceSnapshot`](crate::lease::SourceSnapshot). All are made from the same one, so they cannot
+//! disagree.
 
 mod catalogue;
+mod counts;
+pub mod json;
+mod json_lease;
 pub mod metrics;
+pub mod page;
+pub mod table;
+mod visible;
+
+#[cfg(test)]
+mod golden;
+#[cfg(test)]
+pub(crate) mod sample;
+
+use crate::lease::{Epoch, Status, Tenure};
 
 pub use catalogue::{CATALOGUE, Family, OfLease, OfSource, Samples, names};
+pub use counts::{Counts, SEVERITY};
+
+/// The authority epoch in force, or the one that a released lease last had.
+fn epoch(status: &Status) -> Option<Epoch> {
+    match &status.evidence()?.tenure {
+        Tenure::Vacant { epoch, .. } => *epoch,
+        Tenure::Holder(holding) => holding.epoch,
+    }
+}

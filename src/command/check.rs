@@ -1,0 +1,119 @@
+//! `lease-exporter check`: whether the configuration can be used, before anything depends on it.
+
+use std::io::Write as _;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::Args;
+use tokio::time::Instant;
+
+use super::serve::runtime;
+use super::{Failure, sources};
+use crate::config::{Config, Origin, Source};
+use crate::lease::Columns;
+use crate::store::Taken;
+
+/// Check the configuration, and with --connect each source.
+///
+/// Exit code: 0 if all is well, 2 if a source could not be read or some of its rows could not be used, 3 if the
+/// configuration is wrong.
+#[derive(Clone, Debug, Args)]
+pub(super) struct Arguments {
+    /// The configuration: what to read, and the limits of each lease
+    #[arg(long = "config.file", value_name = "FILE", env = "LEASE_EXPORTER_CONFIG_FILE")]
+    config_file: Option<PathBuf>,
+
+    /// Read each source once and say what it gave
+    #[arg(long)]
+    connect: bool,
+}
+
+pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
+    let config = sources::configuration(arguments.config_file.as_deref())?;
+    let (text, well) = if arguments.connect { connect(&config)? } else { (summary(&config), true) };
+    std::io::stdout()
+        .write_all(text.as_bytes())
+        .map_err(|error| Failure::System(format!("cannot write to standard output: {error}")))?;
+    Ok(ExitCode::from(if well { 0 } else { 2 }))
+}
+
+fn summary(config: &Config) -> String {
+    let sources = config.sources.iter().map(|source| format!("{}\n", introduction(source)));
+    let hint = "The configuration is well formed; --connect reads each source too.\n";
+    sources.chain([hint.to_owned()]).collect()
+}
+
+fn introduction(source: &Source) -> String {
+    let origin = match source.origin {
+        Origin::Preset(name) => format!("preset {name}"),
+        Origin::Query => "a query".to_owned(),
+    };
+    let Source { name, store, rules, .. } = source;
+    format!("{name}: {store}, {origin}, {} leases, times on the {}'s clock", rules.kind, rules.clock)
+}
+
+fn connect(config: &Config) -> Result<(String, bool), Failure> {
+    let runtime = runtime()?;
+    let mut well = true;
+    let mut text = String::new();
+    for source in &config.sources {
+        text.push_str(&introduction(source));
+        let mut store = sources::store(source);
+        match runtime.block_on(store.read(Instant::now() + source.timeout)) {
+            Ok(taken) => {
+                well &= taken.reading.rejected.is_empty() && taken.reading.over_limit == 0;
+                text.push_str(&found(&taken));
+            }
+            Err(error) => {
+                well = false;
+                text.push_str(&format!("\n  cannot be read ({}): {error}\n", error.failure()));
+            }
+        }
+    }
+    Ok((text, well))
+}
+
+fn found(taken: &Taken) -> String {
+    let reading = &taken.reading;
+    let mut leases: Vec<_> = reading.rows.iter().filter_map(|row| row.lease.as_deref()).collect();
+    leases.dedup();
+    let mut text = format!(
+        "\n  read: {} leases in {} rows; its clock is {:+.3} s from this machine's\n",
+        leases.len(),
+        reading.rows.len(),
+        taken.clock_offset
+    );
+    text.push_str(&missing(reading.columns));
+    for rejected in &reading.rejected {
+        let lease = rejected.lease.as_deref().map_or_else(|| "a row".to_owned(), |lease| format!("lease {lease:?}"));
+        text.push_str(&format!("  not used: {lease}, column {}: {}\n", rejected.column, rejected.fault));
+    }
+    if reading.over_limit > 0 {
+        text.push_str(&format!("  not used: {} rows beyond max_leases\n", reading.over_limit));
+    }
+    text
+}
+
+/// What can never be told of the leases, for lack of a column.
+fn missing(columns: Columns) -> String {
+    use crate::lease::Column;
+    let mut text = String::new();
+    let mut say = |what: &str| {
+        text.push_str("  not reported: ");
+        text.push_str(what);
+        text.push('\n');
+    };
+    if !columns.has_progress() {
+        say("progress, so a held lease stays unknown (columns progress_at, progress_cursor)");
+    }
+    if !columns.has(Column::Due) && !columns.has(Column::OldestDueAt) {
+        say("due work, so nothing is idle or stalled unless `work` or `cadence` is set (columns due, oldest_due_at)");
+    }
+    if !columns.has_expiry() {
+        say("expiry, so a lease counts as held while its record is there (columns expires_at, ttl_seconds)");
+    }
+    if !columns.has(Column::Epoch) {
+        say("epochs, so progress is not told apart by who made it (columns epoch, progress_epoch)");
+    }
+    text
+}

@@ -1,0 +1,170 @@
+//! `lease-exporter --config.file=FILE`: serves until it is told to stop.
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use clap::Args;
+use tokio::net::TcpListener;
+use tokio::signal::unix::{SignalKind, signal};
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+use tracing::info;
+
+use super::{Failure, sources};
+use crate::log;
+use crate::observer::{Observed, Observer};
+use crate::own::Own;
+use crate::web::{self, Content, Limits, Settings, Site};
+
+/// How the exporter serves.
+#[derive(Clone, Debug, Args)]
+pub(super) struct Arguments {
+    /// The configuration: what to read, and the limits of each lease
+    #[arg(long = "config.file", value_name = "FILE", env = "LEASE_EXPORTER_CONFIG_FILE")]
+    config_file: Option<PathBuf>,
+
+    /// The address to serve on; without a host, on all
+    #[arg(long = "web.listen-address", value_name = "[HOST]:PORT", default_value = ":10987", value_parser = address)]
+    listen_address: SocketAddr,
+
+    /// The path of the metrics
+    #[arg(long = "web.telemetry-path", value_name = "PATH", default_value = "/metrics", value_parser = path)]
+    telemetry_path: String,
+
+    /// How many requests may look at sources at once; more are refused; 0 for no limit
+    #[arg(long = "web.max-requests", value_name = "NUMBER", default_value_t = 40)]
+    max_requests: usize,
+
+    #[command(flatten)]
+    log: LogArguments,
+}
+
+/// How the exporter logs.
+#[derive(Clone, Copy, Debug, Args)]
+pub(super) struct LogArguments {
+    /// Log nothing below this
+    #[arg(long = "log.level", value_name = "LEVEL", value_enum, default_value_t)]
+    level: log::Level,
+
+    /// The form of a log line
+    #[arg(long = "log.format", value_name = "FORMAT", value_enum, default_value_t)]
+    format: log::Format,
+}
+
+impl LogArguments {
+    pub(super) fn start(self) {
+        log::start(self.level, self.format);
+    }
+}
+
+/// An address as Prometheus exporters take it: `:10987` is every address of the machine.
+pub(super) fn address(text: &str) -> Result<SocketAddr, String> {
+    if let Some(port) = text.strip_prefix(':') {
+        let port = port.parse().map_err(|_| format!("`{port}` is no port; write `:10987`"))?;
+        return Ok(SocketAddr::new(IpAddr::V6(Ipv6Addr::UNSPECIFIED), port));
+    }
+    let text = text.replacen("localhost:", "127.0.0.1:", 1);
+    text.parse()
+        .map_err(|_| "not an address with a port; write `:10987`, `127.0.0.1:10987` or `[::1]:10987`".to_owned())
+}
+
+fn path(text: &str) -> Result<String, String> {
+    if text.starts_with('/') && text.len() > 1 && !text.contains(['?', '#', ' ']) {
+        Ok(text.to_owned())
+    } else {
+        Err("a path starts with `/` and names something, like `/metrics`".to_owned())
+    }
+}
+
+/// Serves until SIGTERM or SIGINT.
+pub(super) fn run(arguments: &Arguments) -> Result<(), Failure> {
+    arguments.log.start();
+    let config = sources::configuration(arguments.config_file.as_deref())?;
+    let observer = sources::observer(config)?;
+    let settings = Settings {
+        telemetry_path: arguments.telemetry_path.clone(),
+        max_requests: arguments.max_requests,
+        ..Settings::default()
+    };
+    runtime()?.block_on(async {
+        let listener = listen(arguments.listen_address).await?;
+        info!(address = %listener.local_addr().unwrap_or(arguments.listen_address), "listening");
+        let shutdown = shutdown_on_signal()?;
+        serve(listener, observer, settings, shutdown).await
+    })
+}
+
+/// Two threads that answer; reading and rendering have theirs beside them.
+pub(super) fn runtime() -> Result<tokio::runtime::Runtime, Failure> {
+    tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .thread_keep_alive(Duration::from_secs(60))
+        .enable_all()
+        .build()
+        .map_err(|error| Failure::System(format!("cannot start: {error}")))
+}
+
+/// Listens; where a machine has no IPv6, every address means every IPv4 address.
+pub(super) async fn listen(address: SocketAddr) -> Result<TcpListener, Failure> {
+    let listener = match TcpListener::bind(address).await {
+        Err(_) if address.ip() == IpAddr::V6(Ipv6Addr::UNSPECIFIED) => {
+            TcpListener::bind((Ipv4Addr::UNSPECIFIED, address.port())).await
+        }
+        result => result,
+    };
+    listener.map_err(|error| {
+        Failure::System(format!("cannot listen on {address}: {error}; choose another with --web.listen-address"))
+    })
+}
+
+/// A token that SIGTERM, which service managers send, or SIGINT, which Ctrl-C sends, cancels. A second one ends the
+/// process at once.
+pub(super) fn shutdown_on_signal() -> Result<CancellationToken, Failure> {
+    let no_signals = |error| Failure::System(format!("cannot wait for signals: {error}"));
+    let mut terminate = signal(SignalKind::terminate()).map_err(no_signals)?;
+    let mut interrupt = signal(SignalKind::interrupt()).map_err(no_signals)?;
+    let shutdown = CancellationToken::new();
+    let token = shutdown.clone();
+    tokio::spawn(async move {
+        tokio::select! { _ = terminate.recv() => (), _ = interrupt.recv() => () }
+        token.cancel();
+    });
+    Ok(shutdown)
+}
+
+/// Serves an observer's looks until shutdown.
+pub(super) async fn serve(
+    listener: TcpListener,
+    observer: Observer,
+    settings: Settings,
+    shutdown: CancellationToken,
+) -> Result<(), Failure> {
+    let own = Own::new().map_err(|error| Failure::System(format!("cannot count: {error}")))?;
+    let site = Arc::new(Site::new(Arc::new(Exporter { observer, own }), settings));
+    web::serve(listener, site, Limits::default(), shutdown).await;
+    Ok(())
+}
+
+/// What the exporter shows: its sources, and itself.
+#[derive(Debug)]
+struct Exporter {
+    observer: Observer,
+    own: Own,
+}
+
+impl Content for Exporter {
+    async fn metrics(&self, deadline: Instant) -> Vec<Bytes> {
+        let observed = self.observer.observe(deadline).await;
+        let rendered: Vec<_> = observed.iter().map(|observed| &observed.text).collect();
+        let mut chunks = self.observer.exposition().joined(&rendered);
+        chunks.push(self.own.text().into());
+        chunks
+    }
+
+    async fn snapshots(&self, deadline: Instant) -> Vec<Arc<Observed>> {
+        self.observer.observe(deadline).await
+    }
+}

@@ -1,0 +1,65 @@
+//! What is configured made into what is observed.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use tracing::info;
+
+use super::Failure;
+use crate::config::{Config, Source, StoreAddress};
+use crate::expose::metrics::Exposition;
+use crate::expose::names;
+use crate::lease::{Memory, TokenKey};
+use crate::observer::{Observable, Observer};
+use crate::store::Store;
+use crate::store::sqlite::{Query, SqliteStore};
+
+/// Reads and checks the configuration file.
+pub(super) fn configuration(path: Option<&Path>) -> Result<Config, Failure> {
+    let Some(path) = path else {
+        return Err(Failure::Configuration(
+            "no configuration: name a file with --config.file=FILE, or run `lease-exporter demo` to see it at work"
+                .to_owned(),
+        ));
+    };
+    let families: Vec<_> = names().collect();
+    Config::load(path, &families).map_err(|error| Failure::Configuration(error.to_string()))
+}
+
+/// An observer of everything that is configured.
+pub(super) fn observer(config: Config) -> Result<Observer, Failure> {
+    let key = match config.token_key {
+        Some(key) => key,
+        None => {
+            info!("no token_key_file is set: holders' tokens are this process's own and change when it restarts");
+            random_key()?
+        }
+    };
+    let exposition = Exposition::without(|family| config.dropped.contains(family));
+    let sources = config.sources.into_iter().map(|source| observable(source, key.clone())).collect();
+    Ok(Observer::new(exposition, sources))
+}
+
+fn random_key() -> Result<TokenKey, Failure> {
+    let mut secret = [0; 32];
+    getrandom::fill(&mut secret)
+        .map_err(|error| Failure::System(format!("the system has no random bytes for a token key: {error}")))?;
+    Ok(TokenKey::new(&secret))
+}
+
+fn observable(source: Source, key: TokenKey) -> Observable {
+    Observable {
+        store: store(&source),
+        memory: Memory::new(Arc::clone(&source.name), source.rules, key, source.policies),
+        name: source.name,
+        timeout: source.timeout,
+        reuse_for: source.reuse_for,
+    }
+}
+
+pub(super) fn store(source: &Source) -> Box<dyn Store> {
+    let query = Query::new(Arc::clone(&source.sql), Arc::clone(&source.name), source.rules.max_leases);
+    match &source.store {
+        StoreAddress::Sqlite { path } => Box::new(SqliteStore::new(path.clone(), query)),
+    }
+}

@@ -1,0 +1,132 @@
+//! A snapshot as JSON, for programs: what `/api/v1/leases` answers.
+//!
+//! The schema is version 1. Within a version, members are only ever added, never renamed, removed or given another
+//! meaning; label values (`state`, `reason` and the like) are those of the metrics.
+//!
+//! - What is not known is `null`, never 0. Every member is always there.
+//! - An age is `{"at_least": seconds, "at_most": seconds or null}`: bounds, as of the reading and on the store's
+//!   clock. An age of which nothing is known is `null`.
+//! - An epoch is a string of decimal digits: it is an exact integer, and a number beyond 2^53 would be rounded by
+//!   JavaScript and by many JSON readers.
+//! - A time is in Unix seconds, as the store has it.
+//! - A holder is the token that stands for it everywhere; its name never leaves the exporter.
+
+use serde::Serialize;
+
+use super::json_lease::Lease;
+use crate::lease::{ReadFailure, RowFault, SourceSnapshot};
+
+/// The version of the schema.
+pub const VERSION: u32 = 1;
+
+/// Writes all sources with all their leases.
+///
+/// # Errors
+/// None that is known: every value that is written here can be.
+pub fn to_vec(snapshots: &[&SourceSnapshot]) -> serde_json::Result<Vec<u8>> {
+    let mut json = serde_json::to_vec(&Document::of(snapshots))?;
+    json.push(b'\n');
+    Ok(json)
+}
+
+#[derive(Serialize)]
+struct Document<'a> {
+    version: u32,
+    sources: Vec<Source<'a>>,
+}
+
+impl<'a> Document<'a> {
+    fn of(snapshots: &[&'a SourceSnapshot]) -> Self {
+        Self { version: VERSION, sources: snapshots.iter().map(|snapshot| Source::of(snapshot)).collect() }
+    }
+}
+
+/// One source, as the last reading showed it.
+#[derive(Serialize)]
+struct Source<'a> {
+    source: &'a str,
+    /// Whether it could be read.
+    up: bool,
+    /// If not, why not.
+    failure: Option<&'static str>,
+    /// How long the read took.
+    read_seconds: f64,
+    /// The store's clock less the exporter's.
+    clock_offset_seconds: Option<f64>,
+    /// How many leases the reading showed. There may be more below: known ones that it did not show.
+    leases_read: Option<u64>,
+    /// Rows not used in this reading, and since the exporter started by why.
+    rows_rejected: u64,
+    rows_rejected_total: RowsRejected,
+    /// Failed reads since the exporter started, by why.
+    read_failures_total: ReadFailures,
+    leases: Vec<Lease<'a>>,
+}
+
+impl<'a> Source<'a> {
+    fn of(snapshot: &'a SourceSnapshot) -> Self {
+        let health = &snapshot.health;
+        Self {
+            source: &snapshot.source,
+            up: health.outcome.is_ok(),
+            failure: health.outcome.err().map(ReadFailure::as_str),
+            read_seconds: health.took.as_secs_f64(),
+            clock_offset_seconds: health.clock_offset,
+            leases_read: health.leases,
+            rows_rejected: health.rejected_now,
+            rows_rejected_total: RowsRejected(health.rejected),
+            read_failures_total: ReadFailures(health.failures),
+            leases: snapshot.leases.iter().map(Lease::of).collect(),
+        }
+    }
+}
+
+struct RowsRejected([u64; RowFault::ALL.len()]);
+
+impl Serialize for RowsRejected {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(RowFault::ALL.iter().zip(&self.0).map(|(fault, count)| (fault.as_str(), count)))
+    }
+}
+
+struct ReadFailures([u64; ReadFailure::ALL.len()]);
+
+impl Serialize for ReadFailures {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(ReadFailure::ALL.iter().zip(&self.0).map(|(failure, count)| (failure.as_str(), count)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::expose::{golden, sample};
+
+    #[test]
+    fn the_json_of_every_state() {
+        let snapshots = sample::snapshots();
+        let snapshots: Vec<_> = snapshots.iter().collect();
+        let json = serde_json::to_string_pretty(&Document::of(&snapshots)).unwrap();
+        golden::assert_matches("leases.json", &(json + "\n"));
+    }
+
+    #[test]
+    fn no_holder_is_named() {
+        let snapshots = sample::snapshots();
+        let json = String::from_utf8(to_vec(&snapshots.iter().collect::<Vec<_>>()).unwrap()).unwrap();
+        for holder in ["worker-a", "worker-b", "host-1", "host-2", "host-3", "app-2"] {
+            assert!(!json.contains(holder), "{holder}");
+        }
+    }
+
+    #[test]
+    fn an_epoch_beyond_what_a_double_holds_is_exact() {
+        use crate::lease::{Observation, Tenure};
+        let mut snapshot = sample::many(1);
+        let Observation::Seen(evidence) = &mut snapshot.leases[0].observation else { panic!("not seen") };
+        let Tenure::Holder(holding) = &mut evidence.tenure else { panic!("not held") };
+        holding.epoch = Some(crate::lease::Epoch(u64::MAX));
+        let json = String::from_utf8(to_vec(&[&snapshot]).unwrap()).unwrap();
+        assert!(json.contains(r#""epoch":"18446744073709551615""#), "{json}");
+    }
+}

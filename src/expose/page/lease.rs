@@ -1,0 +1,185 @@
+//! One lease as the page shows it.
+
+use std::time::Duration;
+
+use super::super::{epoch, visible::Visible};
+use super::picture::{Bar, Scale};
+use super::words;
+use crate::lease::{
+    Alert, Anomaly, Authority, Due, Holding, Left, Policy, Progress, Readable, State, Status, Tenure, Under, Work,
+};
+
+/// One lease: its state, the two facts it follows from, and the details.
+pub(super) struct LeaseView {
+    pub(super) name: String,
+    pub(super) source: String,
+    pub(super) state: State,
+    pub(super) word: &'static str,
+    pub(super) reason: &'static str,
+    pub(super) sentence: String,
+    /// Authority and progress, apart.
+    pub(super) facts: [Fact; 2],
+    pub(super) details: Vec<Detail>,
+    pub(super) anomalies: Option<String>,
+}
+
+/// One of the two facts.
+pub(super) struct Fact {
+    pub(super) name: &'static str,
+    /// The label value.
+    pub(super) state: &'static str,
+    /// What the age is the age of.
+    pub(super) age: String,
+    pub(super) bar: Option<Bar>,
+    /// Where on the scale the oldest due work lies.
+    pub(super) due: Option<String>,
+}
+
+/// A name and a value.
+pub(super) struct Detail {
+    pub(super) name: &'static str,
+    pub(super) value: String,
+}
+
+impl LeaseView {
+    pub(super) fn of(source: &str, status: &Status) -> Self {
+        let verdict = &status.verdict;
+        let scale = Scale::of_limit(status.policy.stall_after);
+        Self {
+            name: Visible(&status.lease).to_string(),
+            source: Visible(source).to_string(),
+            state: verdict.state,
+            word: words::state(verdict.state),
+            reason: verdict.reason.as_str(),
+            sentence: status.sentence().to_string(),
+            facts: [authority(status, scale), progress(status, scale)],
+            details: details(status),
+            anomalies: anomalies(status),
+        }
+    }
+}
+
+fn authority(status: &Status, scale: Scale) -> Fact {
+    let fact =
+        Fact { name: "authority", state: status.verdict.authority.as_str(), age: String::new(), bar: None, due: None };
+    match status.evidence().map(|evidence| &evidence.tenure) {
+        None => fact,
+        Some(Tenure::Vacant { since, .. }) => {
+            Fact { age: format!("vacant {}", words::age(since)), bar: scale.bar(since), ..fact }
+        }
+        Some(Tenure::Holder(holding)) => {
+            // A source without renewals still says when the lease was acquired.
+            let (what, dated) = match (scale.bar(&holding.renewed), holding.renewed_at) {
+                (None, None) => ("acquired", &holding.acquired),
+                _ => ("renewed", &holding.renewed),
+            };
+            Fact { age: format!("{what} {}", ago(words::age(dated))), bar: scale.bar(dated), ..fact }
+        }
+    }
+}
+
+fn progress(status: &Status, scale: Scale) -> Fact {
+    let fact =
+        Fact { name: "progress", state: status.verdict.progress.as_str(), age: String::new(), bar: None, due: None };
+    let Some(evidence) = status.evidence() else { return fact };
+    let due = match &evidence.due {
+        Due::Waiting { oldest: Some(oldest), .. } => scale.mark(oldest),
+        _ => None,
+    };
+    let (age, bar) = match &evidence.progress {
+        Progress::NotReported => ("not reported".to_owned(), None),
+        Progress::Never => ("none recorded".to_owned(), None),
+        Progress::Incomplete => ("incomplete record".to_owned(), None),
+        Progress::Made { when, .. } => (format!("moved {}", ago(words::age(when))), scale.bar(when)),
+    };
+    Fact { age, bar, due, ..fact }
+}
+
+fn ago(age: String) -> String {
+    if age == "not known" { format!("at a time {age}") } else { format!("{age} ago") }
+}
+
+fn details(status: &Status) -> Vec<Detail> {
+    let mut details = Vec::new();
+    let mut add = |name, value| details.push(Detail { name, value });
+    if let Some(evidence) = status.evidence() {
+        add("epoch", epoch(status).map_or_else(|| "not known".to_owned(), |epoch| epoch.to_string()));
+        if let Progress::Made { epoch: Some(epoch), under: Under::Earlier | Under::Later, .. } = evidence.progress {
+            add("progress under epoch", epoch.to_string());
+        }
+        if let Some(holding) = status.holding() {
+            add("holder", holders(holding));
+            add("expires", expires(holding.left, status.verdict.authority));
+        }
+        add("due", due(&evidence.due));
+        if let Some(renewals) = evidence.renewals_since_progress.filter(|_| status.holding().is_some()) {
+            add("renewals since progress", renewals.to_string());
+        }
+    }
+    let Policy { stall_after, overdue_after, work, alerts } = &*status.policy;
+    add("stalls after", Readable(*stall_after).to_string());
+    if let Some(limit) = overdue_after {
+        add("overdue after", Readable(*limit).to_string());
+    }
+    match work {
+        Work::Unstated => {}
+        Work::Continuous => add("work", "continuous".to_owned()),
+        Work::Cadence(cadence) => add("work", format!("every {}", Readable(*cadence))),
+    }
+    let alerts: Vec<_> = alerts.iter().map(Alert::as_str).collect();
+    if !alerts.is_empty() {
+        add("alerts", alerts.join(", "));
+    }
+    details
+}
+
+fn holders(holding: &Holding) -> String {
+    let others = holding.others.iter().map(|token| token.to_string());
+    let mut holders: Vec<_> = holding.holder.iter().map(|token| token.to_string()).chain(others).collect();
+    const SHOWN: usize = 4;
+    let more = holders.len().saturating_sub(SHOWN);
+    holders.truncate(SHOWN);
+    match (holders.is_empty(), more) {
+        (true, _) => "not named".to_owned(),
+        (false, 0) => holders.join(", "),
+        (false, more) => format!("{} and {more} more", holders.join(", ")),
+    }
+}
+
+fn expires(left: Left, authority: Authority) -> String {
+    let readable = |micros: i64| Readable(Duration::from_micros(micros.unsigned_abs()));
+    match left {
+        Left::WhilePresent => "never while its record is there".to_owned(),
+        Left::NotKnown => "not known".to_owned(),
+        Left::Micros { at_most, .. } if authority == Authority::Expired => format!("{} ago", readable(at_most.min(0))),
+        Left::Micros { at_least: Some(at_least), .. } if at_least > 0 => format!("in {}", readable(at_least)),
+        Left::Micros { at_most, .. } if at_most > 0 => format!("within {}", readable(at_most)),
+        Left::Micros { .. } => "perhaps already".to_owned(),
+    }
+}
+
+fn due(due: &Due) -> String {
+    match due {
+        Due::NotKnown => "not known".to_owned(),
+        Due::Nothing => "nothing".to_owned(),
+        Due::Waiting { count, oldest } => {
+            let count = count.map_or_else(|| "some".to_owned(), |count| count.to_string());
+            match oldest {
+                Some(oldest) => format!("{count}, oldest for {}", words::age(oldest)),
+                None => count,
+            }
+        }
+    }
+}
+
+fn anomalies(status: &Status) -> Option<String> {
+    let noticed: Vec<_> = Anomaly::ALL
+        .into_iter()
+        .filter_map(|anomaly| match status.anomalies.of(anomaly) {
+            0 => None,
+            1 => Some(words::anomaly(anomaly).to_owned()),
+            times => Some(format!("{} ({times} times)", words::anomaly(anomaly))),
+        })
+        .collect();
+    (!noticed.is_empty()).then(|| noticed.join("; "))
+}

@@ -1,0 +1,88 @@
+//! Ages drawn as bars on one time scale, so that a fresh lease over old progress is seen before it is read.
+
+use std::time::Duration;
+
+use crate::lease::{Age, Dated};
+
+/// The time scale of one lease: from now at the left to twice its limit at the right, so that the limit is in the
+/// middle of every bar of the page and what reaches beyond it stands out.
+#[derive(Clone, Copy)]
+pub(super) struct Scale {
+    limit: Duration,
+}
+
+/// One bar: solid for as long ago as it surely is, faint for as long ago as it may be. Percentages of the width.
+pub(super) struct Bar {
+    /// Where the solid part ends.
+    pub(super) surely: String,
+    /// How far the faint part goes on, if it does.
+    pub(super) perhaps: Option<String>,
+    /// Whether the solid part ends beyond the scale.
+    pub(super) beyond: bool,
+}
+
+impl Scale {
+    pub(super) const fn of_limit(limit: Duration) -> Self {
+        Self { limit }
+    }
+
+    /// The bar of an age; `None` where nothing is known of it.
+    pub(super) fn bar(self, dated: &Dated) -> Option<Bar> {
+        let age = dated.age;
+        if age == Age::UNBOUNDED {
+            return None;
+        }
+        let surely = self.percent(age.lower());
+        let perhaps = age.upper().map_or(100.0, |upper| self.percent(upper)) - surely;
+        Some(Bar {
+            surely: format!("{surely:.1}"),
+            perhaps: (perhaps >= 0.5).then(|| format!("{perhaps:.1}")),
+            beyond: age.lower() > self.limit.saturating_mul(2),
+        })
+    }
+
+    /// Where on the scale a surely known age lies.
+    pub(super) fn mark(self, dated: &Dated) -> Option<String> {
+        dated.shown().map(|age| format!("{:.1}", self.percent(age)))
+    }
+
+    fn percent(self, age: Duration) -> f64 {
+        let share = age.as_secs_f64() / (2.0 * self.limit.as_secs_f64());
+        // A limit of zero has no scale: then any age is beyond it.
+        if share.is_nan() { 0.0 } else { share.min(1.0) * 100.0 }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::lease::Basis;
+
+    const fn s(seconds: u64) -> Duration {
+        Duration::from_secs(seconds)
+    }
+
+    #[test]
+    fn the_limit_is_in_the_middle_and_what_is_not_certain_is_apart() {
+        let scale = Scale::of_limit(s(300));
+        for (age, surely, perhaps, beyond) in [
+            (Age::exact(s(0)), "0.0", None, false),
+            (Age::exact(s(300)), "50.0", None, false),
+            (Age::exact(s(6_000)), "100.0", None, true),
+            (Age::between(s(60), s(120)), "10.0", Some("10.0"), false),
+            (Age::at_least(s(450)), "75.0", Some("25.0"), false),
+        ] {
+            let bar = scale.bar(&Dated { age, basis: Basis::Stored }).unwrap();
+            assert_eq!((bar.surely.as_str(), bar.perhaps.as_deref(), bar.beyond), (surely, perhaps, beyond), "{age:?}");
+        }
+        assert!(scale.bar(&Dated { age: Age::UNBOUNDED, basis: Basis::FirstSeen }).is_none());
+    }
+
+    #[test]
+    fn a_limit_of_zero_draws_something() {
+        let bar = Scale::of_limit(s(0)).bar(&Dated { age: Age::exact(s(0)), basis: Basis::Stored }).unwrap();
+        assert_eq!(bar.surely, "0.0");
+        let bar = Scale::of_limit(s(0)).bar(&Dated { age: Age::exact(s(1)), basis: Basis::Stored }).unwrap();
+        assert_eq!((bar.surely.as_str(), bar.beyond), ("100.0", true));
+    }
+}

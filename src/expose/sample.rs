@@ -1,0 +1,232 @@
+//! One fixed set of snapshots that has every state, for tests of renderings.
+//!
+//! Each source is read 29 times at intervals of 15 s, so that memory has something to remember; all times are fixed.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::lease::{
+    Alert, At, Clock, Column, Columns, Cursor, Epoch, Kind, Memory, Policies, Policy, ReadFailure, Reading,
+    RejectedRow, Row, RowFault, Rules, SourceSnapshot, StoreTime, TokenKey, Work,
+};
+
+/// The store's clock at the last reading, in Unix seconds: 2027-01-15T08:00:00Z.
+pub(crate) const NOW: i64 = 1_800_000_000;
+/// A name that tries everything at once.
+pub(crate) const HOSTILE: &str = "\"><script>alert('1')</script>\n{{7*7}}\u{202e}gnp.\u{200f}&amp;😀";
+
+/// How long each reading took.
+const TOOK: Duration = Duration::from_millis(3);
+const READINGS: i64 = 29;
+const INTERVAL: i64 = 15;
+
+/// Every source: `documents` and `cache` with elections, `jobs` with claims, `workers` with a registry, and `billing`,
+/// which could not be read.
+pub(crate) fn snapshots() -> Vec<SourceSnapshot> {
+    let mut snapshots = vec![documents(), cache(), jobs(), workers()];
+    let mut memory = memory("billing", Kind::Standing, Clock::Store);
+    memory.failed(ReadFailure::Unreachable, Duration::from_millis(12));
+    snapshots.push(memory.failed(ReadFailure::Timeout, Duration::from_secs(5)));
+    snapshots
+}
+
+/// A source with this many active leases.
+pub(crate) fn many(leases: usize) -> SourceSnapshot {
+    let row = |number| Row { due: Some(0), ..held(&format!("lease-{number:05}"), 1, NOW - 3600, NOW - 2, NOW - 4, 1) };
+    let rows = (0..leases).map(row).collect();
+    memory("many", Kind::Standing, Clock::Store).take_in(reading(NOW, Columns::all(), rows), at(NOW), TOOK, 0.0)
+}
+
+fn documents() -> SourceSnapshot {
+    let mut memory = memory("documents", Kind::Standing, Clock::Store);
+    watched(|now, last| {
+        let mut rows = vec![
+            Row {
+                due: Some(3),
+                oldest_due_at: time(now - 6),
+                ..held("planner", 42, NOW - 90_000, now - 2, now - 4, 42)
+            },
+            Row {
+                due: Some(14),
+                oldest_due_at: time(NOW - 432),
+                ..held("retention", 17, NOW - 7_380, now - 2, NOW - 432, 17)
+            },
+            Row { due: Some(0), ..held("index", 7, NOW - 260_000, now - 3, NOW - 8_000, 7) },
+            Row {
+                due: Some(2),
+                oldest_due_at: time(NOW - 100),
+                ..held("webhooks", 5, NOW - 9_000, (now - 2).min(NOW - 110), (now - 4).min(NOW - 130), 5)
+            },
+            Row { holder: None, expires_at: None, ..held("mailer", 12, NOW - 5_000, NOW - 600, NOW - 620, 12) },
+            // An election that the new leader won 20 s ago, with nothing done yet.
+            if now < NOW - 20 {
+                held("thumbnails", 8, NOW - 9_000, now - 1, (now - 2).min(NOW - 50), 8)
+            } else {
+                let row = held("thumbnails", 9, NOW - 20, now - 1, NOW - 50, 8);
+                Row { holder: Some("worker-b".into()), due: Some(2), oldest_due_at: time(NOW - 40), ..row }
+            },
+            // A restored backup: the epoch goes back.
+            {
+                let epoch = if last { 30 } else { 31 };
+                held("compaction", epoch, NOW - 40_000, now - 2, now - 9, epoch)
+            },
+            Row { due: Some(1), ..held(HOSTILE, 2, NOW - 1_000, now - 1, now - 1, 2) },
+        ];
+        rows.sort_by(|one, other| one.lease.cmp(&other.lease));
+        let mut reading = reading(now, Columns::all(), rows);
+        if last {
+            reading.over_limit = 3;
+            reading.rejected = vec![RejectedRow {
+                lease: Some("zones".into()),
+                column: Column::RenewedAt,
+                fault: RowFault::OutOfRange,
+            }];
+        }
+        memory.take_in(reading, at(now), TOOK, 0.002)
+    })
+}
+
+/// Leases whose progress is a cursor without a time: only watching dates it.
+fn cache() -> SourceSnapshot {
+    let columns = [
+        Column::StoreNow,
+        Column::Lease,
+        Column::Holder,
+        Column::Epoch,
+        Column::RenewedAt,
+        Column::TtlSeconds,
+        Column::ProgressCursor,
+    ];
+    let columns = columns.into_iter().collect();
+    let mut memory = memory("cache", Kind::Standing, Clock::Store);
+    watched(|now, _| {
+        let row = |lease: &str, epoch, cursor| Row {
+            ttl: Some(Duration::from_secs(30)),
+            progress_cursor: Some(Cursor::Number(cursor)),
+            expires_at: None,
+            acquired_at: None,
+            progress_at: None,
+            progress_epoch: None,
+            ..held(lease, epoch, 0, now - 4, 0, 0)
+        };
+        let rows = vec![row("audit-log", 3, 77), row("sessions", 4, now), row("tags", 4, 1_024)];
+        memory.take_in(reading(now, columns, rows), at(now), TOOK, -1.25)
+    })
+}
+
+fn jobs() -> SourceSnapshot {
+    use Column::{AcquiredAt, Due, ExpiresAt, Holder, Lease, OldestDueAt, ProgressAt, StoreNow};
+    let columns = [StoreNow, Lease, Holder, AcquiredAt, ExpiresAt, ProgressAt, Due, OldestDueAt].into_iter().collect();
+    let mut memory = memory("jobs", Kind::Claim, Clock::Holder);
+    watched(|now, _| {
+        let job = |lease: &str| Row { lease: Some(lease.into()), ..Row::default() };
+        let rows = vec![
+            Row {
+                due: Some(4),
+                oldest_due_at: time(NOW - 1_260),
+                progress_at: time(NOW - 4_860),
+                ..job("hourly-sync")
+            },
+            Row { due: Some(0), progress_at: time(NOW - 21_000), ..job("nightly-invoices") },
+            Row {
+                holder: Some("app-2".into()),
+                acquired_at: time(NOW - 4_000),
+                expires_at: time(NOW + 600),
+                progress_at: time(now - 7),
+                due: Some(120),
+                oldest_due_at: time(NOW - 200),
+                ..job("reindex")
+            },
+        ];
+        memory.take_in(reading(now, columns, rows), at(now), TOOK, 0.0)
+    })
+}
+
+fn workers() -> SourceSnapshot {
+    use Column::{Holder, Lease, ProgressAt, RenewedAt, StoreNow, TtlSeconds};
+    let columns = [StoreNow, Lease, Holder, RenewedAt, TtlSeconds, ProgressAt].into_iter().collect();
+    let mut memory = memory("workers", Kind::Registry, Clock::Holder);
+    watched(|now, _| {
+        let beat = |holder: &str, renewed: i64| Row {
+            lease: Some("scheduler".into()),
+            holder: Some(holder.into()),
+            renewed_at: time(renewed),
+            ttl: Some(Duration::from_secs(60)),
+            progress_at: time(now - 8),
+            ..Row::default()
+        };
+        let rows = vec![beat("host-1", now - 5), beat("host-2", now - 11), beat("host-3", NOW - 4_000)];
+        memory.take_in(reading(now, columns, rows), at(now), TOOK, 0.0)
+    })
+}
+
+/// Reads 29 times and gives the last snapshot.
+fn watched(mut read: impl FnMut(i64, bool) -> SourceSnapshot) -> SourceSnapshot {
+    for step in (1..READINGS).rev() {
+        read(NOW - step * INTERVAL, false);
+    }
+    read(NOW, true)
+}
+
+fn memory(source: &str, kind: Kind, clock: Clock) -> Memory {
+    let rules = Rules { kind, clock, clock_skew: Duration::from_secs(2), max_leases: Rules::MAX_LEASES };
+    Memory::new(source.into(), rules, TokenKey::new(b"a fixed key"), Arc::new(Fixed(source.into())))
+}
+
+fn reading(now: i64, columns: Columns, rows: Vec<Row>) -> Reading {
+    Reading {
+        store_now: StoreTime::from_unix_seconds(now).unwrap(),
+        columns,
+        rows,
+        rejected: Vec::new(),
+        over_limit: 0,
+    }
+}
+
+/// A row of a lease that is held for another 13 s or so.
+fn held(lease: &str, epoch: u64, acquired: i64, renewed: i64, progress: i64, progress_epoch: u64) -> Row {
+    Row {
+        lease: Some(lease.into()),
+        holder: Some("worker-a".into()),
+        epoch: Some(Epoch(epoch)),
+        acquired_at: time(acquired),
+        renewed_at: time(renewed),
+        expires_at: time(renewed + 15),
+        progress_at: time(progress),
+        progress_epoch: Some(Epoch(progress_epoch)),
+        ..Row::default()
+    }
+}
+
+fn time(seconds: i64) -> Option<StoreTime> {
+    StoreTime::from_unix_seconds(seconds).ok()
+}
+
+/// The exporter's monotonic clock at a reading, which takes 3 ms.
+fn at(now: i64) -> At {
+    let began = Duration::from_secs(now.abs_diff(NOW - 100_000));
+    At { began, ended: began + Duration::from_millis(3) }
+}
+
+#[derive(Debug)]
+struct Fixed(Arc<str>);
+
+impl Policies for Fixed {
+    fn of(&self, lease: &str) -> Arc<Policy> {
+        let policy = Policy::default();
+        Arc::new(match lease {
+            "retention" => Policy { alerts: [Alert::WorkStalled, Alert::NoLeader].into_iter().collect(), ..policy },
+            "reindex" => Policy { overdue_after: Some(Duration::from_secs(1_800)), ..policy },
+            "tags" => Policy { work: Work::Continuous, ..policy },
+            "scheduler" => Policy { work: Work::Cadence(Duration::from_secs(60)), ..policy },
+            _ => policy,
+        })
+    }
+
+    fn expected(&self) -> Vec<Arc<str>> {
+        match &*self.0 {
+            "billing" => vec!["invoice-close".into()],
+            _ => Vec::new(),
+        }
+    }
+}

@@ -1,0 +1,75 @@
+//! Answers and their headers.
+
+use hyper::header::{
+    ALLOW, CACHE_CONTROL, CONTENT_LENGTH, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HeaderName, HeaderValue,
+    REFERRER_POLICY, RETRY_AFTER, VARY, X_CONTENT_TYPE_OPTIONS,
+};
+use hyper::{Response, StatusCode};
+
+use super::body::Chunks;
+
+pub(super) const TEXT: &str = "text/plain; charset=utf-8";
+pub(super) const METRICS: &str = "text/plain; version=0.0.4; charset=utf-8";
+pub(super) const JSON: &str = "application/json";
+pub(super) const HTML: &str = "text/html; charset=utf-8";
+pub(super) const CSS: &str = "text/css; charset=utf-8";
+pub(super) const SCRIPT: &str = "text/javascript; charset=utf-8";
+pub(super) const SVG: &str = "image/svg+xml";
+
+/// The page loads what the exporter itself serves and nothing else, and nothing on it can be made to run or send.
+const PAGE_POLICY: &str = "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; \
+    img-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+
+pub(super) type Reply = Response<Chunks>;
+
+/// Content that is true now and not later.
+pub(super) fn content(content_type: &'static str, body: impl Into<Chunks>) -> Reply {
+    reply(StatusCode::OK, content_type, body.into())
+}
+
+/// The metrics. The answer depends on what the client accepts, and a cache must know.
+pub(super) fn metrics(body: Chunks) -> Reply {
+    with(content(METRICS, body), VARY, "Accept, Accept-Encoding")
+}
+
+/// The status page.
+pub(super) fn page(body: impl Into<Chunks>) -> Reply {
+    let page = with(content(HTML, body), CONTENT_SECURITY_POLICY, PAGE_POLICY);
+    with(page, REFERRER_POLICY, "no-referrer")
+}
+
+/// A file that is part of the program. Kept by browsers for a short time, so that a new version of the exporter is
+/// not shown with the styles of the old one for long.
+pub(super) fn asset(content_type: &'static str, body: &'static str) -> Reply {
+    with(content(content_type, body), CACHE_CONTROL, "max-age=60")
+}
+
+/// Why there is no content, in a few words that say nothing of the inside.
+pub(super) fn error(status: StatusCode) -> Reply {
+    match status {
+        StatusCode::NOT_FOUND => reply(status, TEXT, "not found\n".into()),
+        StatusCode::METHOD_NOT_ALLOWED => {
+            with(reply(status, TEXT, "only GET and HEAD are allowed here\n".into()), ALLOW, "GET, HEAD")
+        }
+        StatusCode::SERVICE_UNAVAILABLE => {
+            with(reply(status, TEXT, "too many requests at once; try again\n".into()), RETRY_AFTER, "1")
+        }
+        _ => reply(status, TEXT, "internal error; the log says more\n".into()),
+    }
+}
+
+fn reply(status: StatusCode, content_type: &'static str, body: Chunks) -> Reply {
+    // HEAD needs the length too, and hyper knows it only from a body that it sends.
+    let length = body.len();
+    let mut reply = Response::new(body);
+    *reply.status_mut() = status;
+    reply.headers_mut().insert(CONTENT_LENGTH, HeaderValue::from(length));
+    let reply = with(reply, CONTENT_TYPE, content_type);
+    let reply = with(reply, X_CONTENT_TYPE_OPTIONS, "nosniff");
+    with(reply, CACHE_CONTROL, "no-store")
+}
+
+pub(super) fn with(mut reply: Reply, name: HeaderName, value: &'static str) -> Reply {
+    reply.headers_mut().insert(name, HeaderValue::from_static(value));
+    reply
+}

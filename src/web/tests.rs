@@ -1,0 +1,48 @@
+//! The server over real sockets.
+
+mod client;
+mod content;
+mod limits;
+mod routes;
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::net::TcpListener;
+use tokio::task::JoinHandle;
+use tokio_util::sync::CancellationToken;
+
+use super::{Limits, Settings, Site, serve};
+use content::Fake;
+
+/// A server that runs until it is dropped or shut down.
+struct Server {
+    address: SocketAddr,
+    shutdown: CancellationToken,
+    task: JoinHandle<()>,
+}
+
+impl Server {
+    async fn start(content: Fake, settings: Settings, limits: Limits) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let shutdown = CancellationToken::new();
+        let site = Arc::new(Site::new(Arc::new(content), settings));
+        let task = tokio::spawn(serve(listener, site, limits, shutdown.clone()));
+        Self { address, shutdown, task }
+    }
+
+    async fn with(content: Fake) -> Self {
+        Self::start(content, Settings::default(), Limits::default()).await
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}
+
+const SHORT: Duration = Duration::from_millis(300);
+const LONG: Duration = Duration::from_secs(20);

@@ -1,0 +1,96 @@
+//! A client that sends exactly what it is told and shows exactly what it gets.
+
+use std::io::{ErrorKind, Read, Write};
+use std::net::{Shutdown, SocketAddr, TcpStream};
+use std::time::Duration;
+
+use tokio::task::spawn_blocking;
+
+use super::LONG;
+
+/// An answer, taken apart.
+#[derive(Debug)]
+pub(super) struct Answer {
+    pub(super) status: u16,
+    headers: Vec<(String, String)>,
+    pub(super) body: String,
+}
+
+impl Answer {
+    pub(super) fn header(&self, name: &str) -> Option<&str> {
+        self.headers.iter().find(|(other, _)| other == name).map(|(_, value)| value.as_str())
+    }
+
+    /// Takes one answer apart, all of which is in `bytes`.
+    fn of(bytes: &[u8]) -> Self {
+        let text = String::from_utf8(bytes.to_vec()).unwrap();
+        let (head, body) = text.split_once("\r\n\r\n").unwrap_or_else(|| panic!("no head: {text:?}"));
+        let mut lines = head.lines();
+        let status = lines.next().unwrap().split(' ').nth(1).unwrap().parse().unwrap();
+        let headers = lines.map(|line| line.split_once(": ").unwrap());
+        let headers = headers.map(|(name, value)| (name.to_ascii_lowercase(), value.to_owned())).collect();
+        Self { status, headers, body: body.to_owned() }
+    }
+}
+
+/// A connection.
+pub(super) struct Client(TcpStream);
+
+impl Client {
+    pub(super) fn connect(address: SocketAddr) -> Self {
+        let stream = TcpStream::connect(address).unwrap();
+        stream.set_read_timeout(Some(LONG)).unwrap();
+        Self(stream)
+    }
+
+    pub(super) fn send(&mut self, text: &str) {
+        self.0.write_all(text.as_bytes()).unwrap();
+    }
+
+    /// What comes until the server closes the connection, or resets it.
+    pub(super) async fn rest(mut self) -> Vec<u8> {
+        spawn_blocking(move || {
+            let mut bytes = Vec::new();
+            match self.0.read_to_end(&mut bytes) {
+                Ok(_) => bytes,
+                Err(error) if error.kind() == ErrorKind::ConnectionReset => bytes,
+                Err(error) => panic!("the server did not close: {error}"),
+            }
+        })
+        .await
+        .unwrap()
+    }
+
+    /// The answer, if it is the last one of the connection.
+    pub(super) async fn answer(self) -> Answer {
+        Answer::of(&self.rest().await)
+    }
+
+    /// Whether nothing comes for this long.
+    pub(super) async fn silent_for(self, patience: Duration) -> (bool, Self) {
+        spawn_blocking(move || {
+            self.0.set_read_timeout(Some(patience)).unwrap();
+            let silent = self.0.peek(&mut [0]).is_err_and(|error| error.kind() == ErrorKind::WouldBlock);
+            self.0.set_read_timeout(Some(LONG)).unwrap();
+            (silent, self)
+        })
+        .await
+        .unwrap()
+    }
+
+    pub(super) fn close(self) {
+        self.0.shutdown(Shutdown::Both).unwrap();
+    }
+}
+
+/// Sends one request on a connection of its own.
+pub(super) async fn ask(address: SocketAddr, method: &str, path: &str) -> Answer {
+    request(address, &format!("{method} {path} HTTP/1.1\r\nHost: test\r\nConnection: close\r\n\r\n")).await
+}
+
+/// Sends this and waits until the server closes the connection.
+pub(super) async fn request(address: SocketAddr, text: &str) -> Answer {
+    let mut client = Client::connect(address);
+    client.send(text);
+    client.answer().await
+}

@@ -1,0 +1,133 @@
+//! What a client cannot do.
+
+use bytes::Bytes;
+use tokio::time::{Instant, sleep, timeout};
+
+use super::client::{Client, ask};
+use super::content::Fake;
+use super::*;
+
+const GET: &str = "GET /metrics HTTP/1.1\r\nHost: test\r\nConnection: close\r\n\r\n";
+
+#[tokio::test]
+async fn a_client_that_says_nothing_is_dropped() {
+    let limits = Limits { head: SHORT, ..Limits::default() };
+    let server = Server::start(Fake::plain(), Settings::default(), limits).await;
+    for said in ["", "GET / HTT", "GET /-/healthy HTTP/1.1\r\nHost: test\r\n\r\n", "PRI * HTTP/2.0\r\n"] {
+        let began = Instant::now();
+        let mut client = Client::connect(server.address);
+        client.send(said);
+        client.rest().await;
+        assert!(began.elapsed() < LONG / 2, "{said:?} took {:?}", began.elapsed());
+    }
+}
+
+#[tokio::test]
+async fn a_client_that_reads_nothing_is_dropped() {
+    let answer = vec![Bytes::from(vec![b'x'; 1 << 20]); 64];
+    let limits = Limits { connections: 1, write: SHORT, ..Limits::default() };
+    let server = Server::start(Fake::giving(answer), Settings::default(), limits).await;
+    let mut client = Client::connect(server.address);
+    client.send(GET);
+    // The only connection there may be is free again once the first client is dropped.
+    assert_eq!(timeout(LONG, ask(server.address, "GET", "/-/healthy")).await.unwrap().status, 200);
+    assert!(client.rest().await.len() < 32 << 20);
+}
+
+#[tokio::test]
+async fn a_large_answer_in_many_pieces_arrives_whole() {
+    let pieces = (0..1_000).map(|piece| Bytes::from(format!("{piece:099}\n").repeat(100))).collect::<Vec<_>>();
+    let whole: String = pieces.iter().map(|piece| String::from_utf8_lossy(piece)).collect();
+    let server = Server::with(Fake::giving(pieces)).await;
+    let answer = ask(server.address, "GET", "/metrics").await;
+    assert_eq!(answer.header("content-length"), Some("10000000"));
+    assert!(answer.body == whole);
+}
+
+#[tokio::test]
+async fn a_connection_too_many_waits_for_its_turn() {
+    let limits = Limits { connections: 2, ..Limits::default() };
+    let server = Server::start(Fake::plain(), Settings::default(), limits).await;
+    let (one, two) = (Client::connect(server.address), Client::connect(server.address));
+    let mut third = Client::connect(server.address);
+    third.send(GET);
+    let (silent, third) = third.silent_for(SHORT).await;
+    assert!(silent);
+    one.close();
+    assert_eq!(third.answer().await.status, 200);
+    drop(two);
+}
+
+#[tokio::test]
+async fn requests_too_many_are_refused_and_health_is_not_counted() {
+    let (content, entered, go) = Fake::waiting();
+    let settings = Settings { max_requests: 1, ..Settings::default() };
+    let server = Server::start(content, settings, Limits::default()).await;
+    let mut first = Client::connect(server.address);
+    first.send(GET);
+    entered.acquire().await.unwrap().forget();
+    for path in ["/metrics", "/", "/api/v1/leases"] {
+        let refused = ask(server.address, "GET", path).await;
+        assert_eq!((refused.status, refused.header("retry-after")), (503, Some("1")), "{path}");
+    }
+    assert_eq!(ask(server.address, "GET", "/-/healthy").await.status, 200);
+    go.add_permits(1);
+    assert_eq!(first.answer().await.body, "a 1\nb 2\n");
+    assert_eq!(ask(server.address, "GET", "/").await.status, 200);
+}
+
+#[tokio::test]
+async fn a_client_that_goes_away_gives_its_turn_back() {
+    let (content, entered, go) = Fake::waiting();
+    let settings = Settings { max_requests: 1, ..Settings::default() };
+    let server = Server::start(content, settings, Limits::default()).await;
+    let mut first = Client::connect(server.address);
+    first.send(GET);
+    entered.acquire().await.unwrap().forget();
+    first.close();
+    go.add_permits(1);
+    let began = Instant::now();
+    while ask(server.address, "GET", "/").await.status != 200 {
+        assert!(began.elapsed() < LONG);
+        sleep(SHORT / 10).await;
+    }
+}
+
+#[tokio::test]
+async fn a_panic_ends_its_own_connection_alone() {
+    let server = Server::with(Fake::panicking()).await;
+    let mut client = Client::connect(server.address);
+    client.send(GET);
+    assert_eq!(client.rest().await, b"");
+    assert_eq!(ask(server.address, "GET", "/-/healthy").await.status, 200);
+}
+
+#[tokio::test]
+async fn shutdown_lets_a_request_finish_and_takes_no_new_one() {
+    let (content, entered, go) = Fake::waiting();
+    let mut server = Server::with(content).await;
+    let idle = Client::connect(server.address);
+    let mut client = Client::connect(server.address);
+    client.send(GET);
+    entered.acquire().await.unwrap().forget();
+    server.shutdown.cancel();
+    assert_eq!(idle.rest().await, b"", "a connection without a request is closed");
+    assert!(timeout(SHORT, &mut server.task).await.is_err(), "the request is still under way");
+    assert!(std::net::TcpStream::connect(server.address).is_err());
+    go.add_permits(1);
+    assert_eq!(client.answer().await.body, "a 1\nb 2\n");
+    timeout(LONG, &mut server.task).await.unwrap().unwrap();
+}
+
+#[tokio::test]
+async fn shutdown_cuts_off_a_request_that_does_not_finish() {
+    let (content, entered, _go) = Fake::waiting();
+    let limits = Limits { drain: SHORT, ..Limits::default() };
+    let mut server = Server::start(content, Settings::default(), limits).await;
+    let mut client = Client::connect(server.address);
+    client.send(GET);
+    entered.acquire().await.unwrap().forget();
+    server.shutdown.cancel();
+    timeout(LONG, &mut server.task).await.unwrap().unwrap();
+    assert_eq!(client.rest().await, b"");
+}
