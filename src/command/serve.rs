@@ -83,6 +83,9 @@ fn path(text: &str) -> Result<String, String> {
 pub(super) fn run(arguments: &Arguments) -> Result<(), Failure> {
     arguments.log.start();
     let config = sources::configuration(arguments.config_file.as_deref())?;
+    if config.token_key.is_none() {
+        info!("no token_key_file is set: the tokens of holders are of this process alone and change when it restarts");
+    }
     let observer = sources::observer(config)?;
     let settings = Settings {
         telemetry_path: arguments.telemetry_path.clone(),

@@ -3,8 +3,6 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use tracing::info;
-
 use super::Failure;
 use crate::config::{Config, Source, StoreAddress};
 use crate::expose::metrics::Exposition;
@@ -30,10 +28,7 @@ pub(super) fn configuration(path: Option<&Path>) -> Result<Config, Failure> {
 pub(super) fn observer(config: Config) -> Result<Observer, Failure> {
     let key = match config.token_key {
         Some(key) => key,
-        None => {
-            info!("no token_key_file is set: holders' tokens are this process's own and change when it restarts");
-            random_key()?
-        }
+        None => random_key()?,
     };
     let exposition = Exposition::without(|family| config.dropped.contains(family));
     let sources = config.sources.into_iter().map(|source| observable(source, key.clone())).collect();

@@ -283,7 +283,7 @@ pub static CATALOGUE: [Family; 28] = [
         "lease_source_clock_offset_seconds",
         "How far the store's clock is ahead of the exporter's.",
         SECONDS,
-        OfSource::Float(|health| health.clock_offset),
+        OfSource::Float(|health| Some((health.clock_offset? * 1e6).round() / 1e6)),
     ),
 ];
 

@@ -198,7 +198,9 @@ impl Lines<'_> {
     fn float(&mut self, labels: &[u8], value: f64) {
         self.start(labels, None, 24);
         // Every number here is finite: ages and times come from whole microseconds.
-        self.out.put_slice(zmij::Buffer::new().format_finite(value).as_bytes());
+        let mut buffer = zmij::Buffer::new();
+        let text = buffer.format_finite(value);
+        self.out.put_slice(text.strip_suffix(".0").unwrap_or(text).as_bytes());
         self.out.put_u8(b'\n');
     }
 
