@@ -11,6 +11,7 @@ use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_m
 use lease_exporter::clock;
 use lease_exporter::expose::metrics::{Exposition, Renderer};
 use lease_exporter::lease::{Clock, Kind, Memory, Policies, Policy, Rules, TokenKey};
+use lease_exporter::preset::{Dialect, Preset};
 use lease_exporter::store::Taken;
 use lease_exporter::store::sqlite::Query;
 use rusqlite::Connection;
@@ -30,32 +31,11 @@ impl Policies for Defaults {
     }
 }
 
-const SQL: &str = "
-WITH clock AS MATERIALIZED (SELECT CAST(ROUND((julianday('now') - 2440587.5) * 86400000) AS INTEGER) AS now_ms)
-SELECT clock.now_ms / 1000.0 AS store_now, l.lease AS lease, l.holder AS holder, l.epoch AS epoch,
- l.acquired_at_ms / 1000.0 AS acquired_at, l.renewed_at_ms / 1000.0 AS renewed_at, l.expires_at_ms / 1000.0 AS expires_at,
- p.progress_at_ms / 1000.0 AS progress_at, p.epoch AS progress_epoch, p.cursor AS progress_cursor,
- (SELECT count(*) FROM (SELECT 1 FROM occurrence o WHERE o.lease = l.lease AND o.planned_at_ms IS NULL AND o.due_at_ms <= clock.now_ms LIMIT 10001)) AS due,
- (SELECT min(o.due_at_ms) FROM occurrence o WHERE o.lease = l.lease AND o.planned_at_ms IS NULL AND o.due_at_ms <= clock.now_ms) / 1000.0 AS oldest_due_at
-FROM clock LEFT JOIN scheduler_lease l LEFT JOIN scheduler_progress p ON p.lease = l.lease
-ORDER BY l.lease";
-
 /// A store with this many leases, each held and with progress, and one due occurrence in ten.
 fn filled(leases: usize) -> (tempfile::TempDir, Connection) {
     let folder = tempfile::tempdir().unwrap();
     let connection = Connection::open(folder.path().join("store.db")).unwrap();
-    connection
-        .execute_batch(
-            "PRAGMA journal_mode = WAL;
-             CREATE TABLE scheduler_lease(lease TEXT PRIMARY KEY, holder TEXT, epoch INTEGER NOT NULL,
-                 acquired_at_ms INTEGER, renewed_at_ms INTEGER, expires_at_ms INTEGER);
-             CREATE TABLE scheduler_progress(lease TEXT PRIMARY KEY, epoch INTEGER NOT NULL,
-                 progress_at_ms INTEGER NOT NULL, cursor INTEGER NOT NULL);
-             CREATE TABLE occurrence(idempotency_key TEXT PRIMARY KEY, lease TEXT NOT NULL, action TEXT NOT NULL,
-                 due_at_ms INTEGER NOT NULL, planned_at_ms INTEGER, planned_epoch INTEGER, planned_by TEXT);
-             CREATE INDEX occurrence_due ON occurrence(lease, due_at_ms) WHERE planned_at_ms IS NULL;",
-        )
-        .unwrap();
+    connection.execute_batch(&format!("PRAGMA journal_mode = WAL; {}", lease_exporter::scheduler::SCHEMA)).unwrap();
     let now = (clock::unix_seconds() * 1000.0) as i64;
     connection
         .execute(
@@ -101,9 +81,10 @@ fn read(connection: &Connection, query: &Query) -> Taken {
 }
 
 fn parts(criterion: &mut Criterion) {
+    let sql = Preset::named("reference").and_then(|preset| preset.sql(Dialect::Sqlite)).unwrap();
     for size in SIZES {
         let (_folder, connection) = filled(size);
-        let query = Query::new(SQL.into(), "documents".into(), size);
+        let query = Query::new(sql.into(), "documents".into(), size);
         let rules =
             Rules { kind: Kind::Standing, clock: Clock::Store, clock_skew: Rules::CLOCK_SKEW, max_leases: size };
         let memory =
@@ -119,7 +100,7 @@ fn parts(criterion: &mut Criterion) {
             group.sample_size(10);
         }
         group.bench_function(BenchmarkId::new("bare_select", size), |bencher| {
-            bencher.iter(|| bare_select(&connection, SQL));
+            bencher.iter(|| bare_select(&connection, sql));
         });
         group.bench_function(BenchmarkId::new("read", size), |bencher| bencher.iter(|| read(&connection, &query)));
         let mut known = memory();

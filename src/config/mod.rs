@@ -9,20 +9,20 @@ mod duration;
 mod file;
 mod glob;
 mod limits;
-mod near;
 mod policies;
 mod problem;
 mod raw;
 mod source;
 #[cfg(test)]
 mod tests;
-pub(crate) mod yaml;
 
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use crate::lease::{Policy, TokenKey};
+use crate::near::near;
+use crate::yaml;
 
 pub use address::StoreAddress;
 pub use duration::DurationFault;
@@ -32,7 +32,6 @@ pub use problem::{ConfigError, Fault, FileFault, Problem, Shown, YamlFault};
 pub use source::{Origin, Source};
 
 use limits::overridden;
-use near::near;
 use policies::LeaseEntries;
 use problem::Faults;
 use raw::{MISPLACED, RawConfig, Text};

@@ -4,7 +4,7 @@ use std::fmt;
 
 use super::duration::DurationFault;
 use super::glob::GlobFault;
-use super::yaml::Unreadable;
+use crate::yaml::Unreadable;
 
 /// Everything that is wrong with one file, in the order of its lines.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -11,9 +11,9 @@ use crate::preset::Preset;
 use super::address::StoreAddress;
 use super::duration::Zero;
 use super::limits::length;
-use super::near::near;
 use super::problem::{Faults, Problem, Shown};
 use super::raw::{RawSource, Text};
+use crate::near::near;
 
 /// One place to read.
 #[derive(Clone)]

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
-use crate::config::yaml;
 use crate::lease::{Clock, Column, Columns, Kind};
+use crate::yaml;
 
 use super::{Dialect, Preset, Reads};
 

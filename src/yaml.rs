@@ -6,7 +6,7 @@ use std::fmt;
 use serde::de::DeserializeOwned;
 use serde_saphyr::Error;
 
-use super::near::near;
+use crate::near::near;
 
 /// Why a text is not the YAML asked for, and where.
 #[derive(Clone, Debug, PartialEq, Eq)]
