@@ -28,7 +28,15 @@ impl Display for Readable {
 
 /// The reason of a [`Status`] in one sentence, built from its evidence.
 #[derive(Clone, Copy, Debug)]
-pub struct Sentence<'a>(pub(super) &'a Status);
+pub struct Sentence<'a>(&'a Status);
+
+impl Status {
+    /// The reason in one sentence for people.
+    #[must_use]
+    pub const fn sentence(&self) -> Sentence<'_> {
+        Sentence(self)
+    }
+}
 
 impl Display for Sentence<'_> {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {

@@ -6,7 +6,6 @@ use super::evidence::{Evidence, Holding, Observation, Tenure, Unseen};
 use super::judge::Verdict;
 use super::label::{Anomaly, ReadFailure};
 use super::policy::Policy;
-use super::sentence::Sentence;
 
 /// One lease as it is shown: the verdict with all that it was made from, so that every rendering says the same.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -29,12 +28,6 @@ impl Status {
     pub const fn unread(lease: Arc<str>, failure: ReadFailure, policy: Arc<Policy>, anomalies: Anomalies) -> Self {
         let why = Unseen::Source(failure);
         Self { lease, verdict: Verdict::unseen(why), observation: Observation::Unseen(why), policy, anomalies }
-    }
-
-    /// The reason in one sentence for people.
-    #[must_use]
-    pub const fn sentence(&self) -> Sentence<'_> {
-        Sentence(self)
     }
 
     /// What is known of the lease, if it could be looked at.

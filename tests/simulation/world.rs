@@ -1,0 +1,325 @@
+//! The schedulers, their store, and what befalls them.
+
+use std::fmt::Write;
+use std::time::Duration;
+
+use lease_exporter::scheduler::protocol::{Acquire, Enqueue, Plan, Reading, Release, Renew};
+use lease_exporter::scheduler::{
+    Epoch, Instance, InstanceToken, LeaseProtocol, Occurrence, ProtocolError, SqliteProtocol, Statements, StoreTime,
+    Timing, Ttl, VirtualClock,
+};
+use rusqlite::Connection;
+
+use crate::exporter::{Exporter, Mistake, VIEWS};
+use crate::oracle::{Deed, Oracle};
+use crate::random::Random;
+
+pub const LEASE: &str = "retention";
+pub const TTL: Duration = Duration::from_secs(3);
+pub const STALL_AFTER: Duration = Duration::from_secs(20);
+const LENGTH: Duration = Duration::from_secs(240);
+/// When a story begins, in Unix milliseconds on the store's clock.
+const START: i64 = 1_800_000_000_000;
+/// The same moment on everyone else's monotonic clock.
+const BEGINNING: Duration = Duration::from_secs(1_000);
+
+/// What a story is told with: the real thing, or something broken on purpose.
+#[derive(Clone, Debug, Default)]
+pub struct Script {
+    pub statements: Statements,
+    pub mistake: Mistake,
+}
+
+pub struct World {
+    random: Random,
+    clock: VirtualClock,
+    now: Duration,
+    protocol: SqliteProtocol,
+    /// The store cannot be reached before this.
+    outage_until: Duration,
+    schedulers: Vec<Scheduler>,
+    exporters: Vec<Exporter>,
+    pub oracle: Oracle,
+    diary: String,
+    started: u64,
+}
+
+/// One scheduler process.
+struct Scheduler {
+    instance: Instance,
+    token: InstanceToken,
+    /// How far its own clock is ahead.
+    clock_ahead: Duration,
+    /// It does nothing before this, like a process that was stopped.
+    paused_until: Duration,
+    /// It is gone and another process starts in its place at this time.
+    dead_until: Option<Duration>,
+}
+
+impl World {
+    pub fn new(seed: u64, script: Script) -> Self {
+        let mut random = Random::new(seed);
+        let connection = Connection::open_in_memory().unwrap();
+        connection.execute_batch(lease_exporter::scheduler::SCHEMA).unwrap();
+        let clock = VirtualClock::at(StoreTime::from_unix_millis(START));
+        clock.install(&connection).unwrap();
+        let protocol = SqliteProtocol::with_statements(connection, script.statements);
+        let mut world = Self {
+            clock,
+            now: BEGINNING,
+            protocol,
+            outage_until: Duration::ZERO,
+            schedulers: Vec::new(),
+            exporters: VIEWS.iter().map(|view| Exporter::new(view, script.mistake, &mut random)).collect(),
+            oracle: Oracle::default(),
+            diary: String::new(),
+            started: 0,
+            random,
+        };
+        for _ in 0..2 + world.random.below(2) {
+            let scheduler = world.scheduler();
+            world.schedulers.push(scheduler);
+        }
+        world
+    }
+
+    pub fn diary(&self) -> &str {
+        &self.diary
+    }
+
+    /// Lets the story happen. The first untruth ends it.
+    pub fn run(&mut self) -> Result<(), String> {
+        let end = self.now + LENGTH;
+        while self.now < end {
+            let step = self.random.millis(1, 250);
+            self.now += step;
+            self.clock.advance(step);
+            self.befall();
+            for at in 0..self.schedulers.len() {
+                self.step(at)?;
+            }
+            let unreachable = self.now < self.outage_until;
+            for exporter in &mut self.exporters {
+                if let Some(line) = exporter.scrape(
+                    self.now,
+                    self.protocol.connection(),
+                    unreachable,
+                    &mut self.random,
+                    &mut self.oracle,
+                )? {
+                    let _ = writeln!(self.diary, "{:>9.3} {line}", self.now.as_secs_f64());
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// What happens to the schedulers and the store, each now and then.
+    fn befall(&mut self) {
+        if self.random.once_in(400) {
+            self.outage_until = self.now + self.random.millis(100, 8_000);
+            self.note(format!("the store cannot be reached until {:?}", self.outage_until));
+        }
+        for at in 0..self.schedulers.len() {
+            match self.random.below(1_600) {
+                0..4 => {
+                    let until = self.now + self.random.millis(100, 12_000);
+                    self.schedulers[at].paused_until = until;
+                    self.note(format!("scheduler {at} is paused until {until:?}"));
+                }
+                4..8 => {
+                    self.schedulers[at].instance.freeze();
+                    self.note(format!("scheduler {at} freezes"));
+                }
+                8..14 => {
+                    self.schedulers[at].instance.thaw();
+                    self.note(format!("scheduler {at} thaws"));
+                }
+                14 => {
+                    self.schedulers[at].dead_until = Some(self.now + self.random.millis(10, 30_000));
+                    self.note(format!("scheduler {at} crashes"));
+                }
+                15 => {
+                    let ahead = self.random.millis(0, 3_600_000);
+                    self.schedulers[at].clock_ahead = ahead;
+                    self.note(format!("the clock of scheduler {at} is now {ahead:?} ahead"));
+                }
+                16 => {
+                    let until = self.now + self.random.millis(10, 10_000);
+                    self.release(at, until);
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// It is told to stop: it gives the lease back and another process starts in its place.
+    fn release(&mut self, at: usize, until: Duration) {
+        let scheduler = &mut self.schedulers[at];
+        if self.now < self.outage_until || self.now < scheduler.paused_until || scheduler.dead_until.is_some() {
+            return;
+        }
+        let mut link = Link {
+            store: &mut self.protocol,
+            oracle: &mut self.oracle,
+            token: scheduler.token.clone(),
+            now: self.now,
+            fault: None,
+            lie: None,
+        };
+        let event = scheduler.instance.release(&mut link, self.now + scheduler.clock_ahead);
+        scheduler.dead_until = Some(until);
+        if let Some(event) = event {
+            self.note(format!("scheduler {at} stops: {event}"));
+        }
+    }
+
+    fn step(&mut self, at: usize) -> Result<(), String> {
+        if self.schedulers[at].dead_until.is_some_and(|until| until <= self.now) {
+            self.schedulers[at] = self.scheduler();
+            self.note(format!("scheduler {at} starts anew"));
+        }
+        let scheduler = &mut self.schedulers[at];
+        let local_now = self.now + scheduler.clock_ahead;
+        if scheduler.dead_until.is_some()
+            || self.now < scheduler.paused_until
+            || local_now < scheduler.instance.next_step_at()
+        {
+            return Ok(());
+        }
+        let fault = if self.now < self.outage_until {
+            Some(Fault::Unreachable)
+        } else {
+            self.random.once_in(60).then_some(Fault::AnswerLost)
+        };
+        let mut link = Link {
+            store: &mut self.protocol,
+            oracle: &mut self.oracle,
+            token: scheduler.token.clone(),
+            now: self.now,
+            fault,
+            lie: None,
+        };
+        let events = scheduler.instance.step(&mut link, local_now);
+        let lie = link.lie;
+        for event in events {
+            self.note(format!("scheduler {at}: {event}"));
+        }
+        lie.map_or(Ok(()), Err)
+    }
+
+    fn scheduler(&mut self) -> Scheduler {
+        self.started += 1;
+        let token = InstanceToken::new(format!("instance-{}", self.started)).unwrap();
+        let timing = Timing::new(TTL, Duration::from_secs(1)).unwrap();
+        // Now and then there is nothing to do for a while: occurrences fall due further apart than `stall_after`.
+        let enqueue_every = Duration::from_secs(if self.random.once_in(3) { 45 } else { 3 });
+        let timing = timing.work_takes(self.random.millis(50, 2_500)).enqueue_every(enqueue_every).unwrap();
+        Scheduler {
+            instance: Instance::new(token.clone(), LEASE, timing),
+            token,
+            clock_ahead: self.random.millis(0, 3_600_000),
+            paused_until: Duration::ZERO,
+            dead_until: None,
+        }
+    }
+
+    fn note(&mut self, what: String) {
+        let _ = writeln!(self.diary, "{:>9.3} {what}", self.now.as_secs_f64());
+    }
+}
+
+/// The store as one scheduler has it at one step. What it does is told to the oracle, even where the scheduler never
+/// learns of it.
+struct Link<'a> {
+    store: &'a mut SqliteProtocol,
+    oracle: &'a mut Oracle,
+    token: InstanceToken,
+    now: Duration,
+    fault: Option<Fault>,
+    /// The first thing that the protocol should not have allowed.
+    lie: Option<String>,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Fault {
+    /// Nothing reaches the store.
+    Unreachable,
+    /// What is asked is done, but the answer is lost.
+    AnswerLost,
+}
+
+impl Link<'_> {
+    fn ask<T>(
+        &mut self,
+        ask: impl FnOnce(&mut SqliteProtocol) -> Result<T, ProtocolError>,
+        done: impl FnOnce(&T) -> Option<Deed>,
+    ) -> Result<T, ProtocolError> {
+        if matches!(self.fault, Some(Fault::Unreachable)) {
+            return Err(ProtocolError::Unreachable);
+        }
+        let answer = ask(self.store)?;
+        if let Some(deed) = done(&answer) {
+            let judged = self.oracle.take_in(&self.token, &deed, self.now);
+            self.lie = self.lie.take().or(judged.err());
+        }
+        match self.fault {
+            Some(_) => Err(ProtocolError::Unreachable),
+            None => Ok(answer),
+        }
+    }
+}
+
+impl LeaseProtocol for Link<'_> {
+    fn store_now(&mut self) -> Result<StoreTime, ProtocolError> {
+        self.ask(LeaseProtocol::store_now, |_| None)
+    }
+
+    fn acquire(&mut self, lease: &str, holder: &InstanceToken, ttl: Ttl) -> Result<Acquire, ProtocolError> {
+        self.ask(
+            |store| store.acquire(lease, holder, ttl),
+            |answer| match answer {
+                Acquire::Acquired { epoch } => Some(Deed::Acquired(epoch.get())),
+                Acquire::HeldByAnother => None,
+            },
+        )
+    }
+
+    fn renew(&mut self, lease: &str, holder: &InstanceToken, epoch: Epoch, ttl: Ttl) -> Result<Renew, ProtocolError> {
+        self.ask(
+            |store| store.renew(lease, holder, epoch, ttl),
+            |answer| (*answer == Renew::Renewed).then_some(Deed::Renewed(epoch.get())),
+        )
+    }
+
+    fn release(&mut self, lease: &str, holder: &InstanceToken, epoch: Epoch) -> Result<Release, ProtocolError> {
+        self.ask(
+            |store| store.release(lease, holder, epoch),
+            |answer| (*answer == Release::Released).then_some(Deed::Released(epoch.get())),
+        )
+    }
+
+    fn enqueue(&mut self, occurrence: &Occurrence) -> Result<Enqueue, ProtocolError> {
+        // The store's clock began with the story's.
+        let due = Duration::from_millis((occurrence.due_at.unix_millis() - START).unsigned_abs()) + BEGINNING;
+        self.ask(
+            |store| store.enqueue(occurrence),
+            |answer| (*answer == Enqueue::Enqueued).then_some(Deed::Enqueued(occurrence.key.clone(), due)),
+        )
+    }
+
+    fn next_due(&mut self, lease: &str) -> Result<Option<Occurrence>, ProtocolError> {
+        self.ask(|store| store.next_due(lease), |_| None)
+    }
+
+    fn plan(&mut self, key: &str, lease: &str, holder: &InstanceToken, epoch: Epoch) -> Result<Plan, ProtocolError> {
+        self.ask(
+            |store| store.plan(key, lease, holder, epoch),
+            |answer| (*answer == Plan::Planned).then(|| Deed::Planned(key.to_owned(), epoch.get())),
+        )
+    }
+
+    fn read(&mut self, lease: &str) -> Result<Reading, ProtocolError> {
+        self.ask(|store| store.read(lease), |_| None)
+    }
+}
