@@ -14,22 +14,28 @@ let renewed = Date.now();
 let failed = false;
 let pending = null;
 
-const clock = (time) => new Date(time).toLocaleTimeString([], { hour: "2-digit", minute: "2-digit", second: "2-digit" });
+const clock = (time) => new Date(time).toLocaleTimeString([], { hourCycle: "h23" });
 
 function selecting() {
   const selection = getSelection();
   return selection !== null && !selection.isCollapsed;
 }
 
+function trouble() {
+  if (failed) {
+    return "Connection to the exporter lost";
+  }
+  return selecting() ? "Not renewed while text is selected" : "No answer from the exporter";
+}
+
 function show() {
-  const seconds = Math.round((Date.now() - renewed) / 1000);
-  const old = failed || Date.now() - renewed > LATE;
-  const held = old && !failed && selecting();
+  const age = Date.now() - renewed;
+  const old = failed || age > LATE;
   document.body.classList.toggle("old", old);
   lost.hidden = !old;
   if (old) {
-    const what = held ? "Not renewed while text is selected" : "Connection to the exporter lost";
-    lost.textContent = `${what}, since ${clock(renewed)} (${seconds} s). What is below was so then, not now.`;
+    lost.textContent =
+      `${trouble()}, since ${clock(renewed)} (${Math.round(age / 1000)} s). What is below was so then, not now.`;
   }
   live.textContent = old ? "Not live" : "Live";
 }

@@ -68,9 +68,10 @@ fn authority(status: &Status, scale: Scale) -> Fact {
             Fact { age: format!("vacant {}", words::age(since)), bar: scale.bar(since), ..fact }
         }
         Some(Tenure::Holder(holding)) => {
-            // A source without renewals still says when the lease was acquired.
-            let (what, dated) = match (scale.bar(&holding.renewed), holding.renewed_at) {
-                (None, None) => ("acquired", &holding.acquired),
+            // Where a source keeps no renewals, when the lease was acquired says more.
+            let never_told = holding.renewed_at.is_none() && holding.renewed.shown().is_none();
+            let (what, dated) = match holding.acquired.shown() {
+                Some(_) if never_told => ("acquired", &holding.acquired),
                 _ => ("renewed", &holding.renewed),
             };
             Fact { age: format!("{what} {}", ago(words::age(dated))), bar: scale.bar(dated), ..fact }
