@@ -211,3 +211,6 @@ fn absent(leases: &mut BTreeMap<Arc<str>, Remembered>, present: &[Status], max_l
     }
     absent
 }
+
+#[cfg(test)]
+mod tests;
