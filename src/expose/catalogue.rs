@@ -317,3 +317,6 @@ fn seconds(duration: Duration) -> f64 {
 fn micros(micros: i64) -> f64 {
     micros as f64 / 1e6
 }
+
+#[cfg(test)]
+mod tests;
