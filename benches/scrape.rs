@@ -4,6 +4,10 @@
 #![allow(missing_docs, clippy::unwrap_used)]
 
 use std::hint::black_box;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -40,8 +44,8 @@ fn filled(leases: usize) -> (tempfile::TempDir, Connection) {
     connection
         .execute(
             "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?1)
-             INSERT INTO scheduler_lease SELECT printf('retention-%06d', i), printf('instance-%d', i % 7), i % 1000,
-                 ?2 - 3600123, ?2 - 1789 - i % 1000, ?2 + 600000 FROM n",
+             INSERT INTO scheduler_lease SELECT printf('retention-%06d', i), printf('instance-%d', i % 7), 1 + i % 1000,
+                 ?2 - 3600123, ?2 - 1789 - 1 + i % 1000, ?2 + 600000 FROM n",
             (i64::try_from(leases).unwrap(), now),
         )
         .unwrap();
@@ -130,5 +134,86 @@ fn parts(criterion: &mut Criterion) {
     }
 }
 
-criterion_group!(benches, parts);
+/// The exporter itself, as a process that serves one store.
+struct Exporter {
+    process: Child,
+    connection: TcpStream,
+    buffer: Vec<u8>,
+}
+
+impl Exporter {
+    fn start(folder: &Path, leases: usize) -> Self {
+        let config = folder.join("exporter.yml");
+        let text = format!(
+            "sources: [{{name: documents, store: 'sqlite://store.db', preset: reference, timeout: 60s, \
+             reuse_for: 0s, max_leases: {leases}}}]\n"
+        );
+        std::fs::write(&config, text).unwrap();
+        let mut process = Command::new(env!("CARGO_BIN_EXE_lease-exporter"))
+            .arg(format!("--config.file={}", config.display()))
+            .args(["--web.listen-address=127.0.0.1:0"])
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut log = BufReader::new(process.stderr.take().unwrap());
+        let mut line = String::new();
+        let address = loop {
+            line.clear();
+            assert!(log.read_line(&mut line).unwrap() > 0, "the exporter did not start");
+            if let Some((_, address)) = line.split_once("address=") {
+                break address.trim().to_owned();
+            }
+        };
+        Self { process, connection: TcpStream::connect(address).unwrap(), buffer: vec![0; 1 << 20] }
+    }
+
+    /// Scrapes over the same connection and gives the length of the text.
+    fn scrape(&mut self) -> usize {
+        self.connection
+            .write_all(b"GET /metrics HTTP/1.1\r\nHost: bench\r\nX-Prometheus-Scrape-Timeout-Seconds: 60\r\n\r\n")
+            .unwrap();
+        let mut head = Vec::new();
+        let (length, mut got) = loop {
+            let read = self.connection.read(&mut self.buffer).unwrap();
+            assert!(read > 0, "the exporter closed the connection");
+            head.extend_from_slice(&self.buffer[..read]);
+            if let Some(end) = head.windows(4).position(|window| window == b"\r\n\r\n") {
+                let text = String::from_utf8_lossy(&head[..end]).to_ascii_lowercase();
+                let length = text.split("content-length: ").nth(1).unwrap().split("\r\n").next().unwrap();
+                break (length.parse().unwrap(), head.len() - end - 4);
+            }
+        };
+        while got < length {
+            got += self.connection.read(&mut self.buffer).unwrap();
+        }
+        length
+    }
+}
+
+impl Drop for Exporter {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+/// The whole of it: over HTTP, from a process of its own.
+fn whole(criterion: &mut Criterion) {
+    for size in SIZES {
+        let (folder, connection) = filled(size);
+        let mut exporter = Exporter::start(folder.path(), size);
+        let mut group = criterion.benchmark_group("http");
+        if size >= 10_000 {
+            group.sample_size(10);
+        }
+        let sql = Preset::named("reference").and_then(|preset| preset.sql(Dialect::Sqlite)).unwrap();
+        group.bench_function(BenchmarkId::new("bare_select", size), |bencher| {
+            bencher.iter(|| bare_select(&connection, sql));
+        });
+        group.bench_function(BenchmarkId::new("whole_scrape", size), |bencher| bencher.iter(|| exporter.scrape()));
+        group.finish();
+    }
+}
+
+criterion_group!(benches, parts, whole);
 criterion_main!(benches);
