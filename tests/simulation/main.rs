@@ -22,7 +22,12 @@
 //! exporter's view, or of what an exporter does with what it saw, and demands that the oracle notices each. Those that
 //! break the exporter's own source are listed, with what noticed them, in `mutations/source.txt` beside this file;
 //! `tests/simulation/mutations/run` tries them all again.
-#![allow(clippy::unwrap_used, clippy::panic, clippy::print_stdout, reason = "a test ends at the first thing that is wrong")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::print_stdout,
+    reason = "a test ends at the first thing that is wrong"
+)]
 #![allow(unreachable_pub, reason = "the modules of a test have nobody outside to keep apart from")]
 
 mod exporter;

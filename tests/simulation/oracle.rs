@@ -56,8 +56,13 @@ impl Oracle {
                     return Err(format!("epoch {epoch} after epoch {}", self.newest_epoch));
                 }
                 self.newest_epoch = *epoch;
-                self.tenure =
-                    Some(Tenancy { holder: token.clone(), epoch: *epoch, acquired: now, renewed: now, ends: now + TTL });
+                self.tenure = Some(Tenancy {
+                    holder: token.clone(),
+                    epoch: *epoch,
+                    acquired: now,
+                    renewed: now,
+                    ends: now + TTL,
+                });
             }
             Deed::Renewed(epoch) => match &mut self.tenure {
                 Some(tenure) if tenure.holder == *token && tenure.epoch == *epoch && now < tenure.ends => {
