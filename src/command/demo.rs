@@ -4,10 +4,13 @@
 //! exporter is configured by a file, reads that store and serves, just as it does elsewhere. What the terminal shows of
 //! the lease is what the exporter says at that moment.
 
+mod acts;
 mod cast;
 mod feed;
+mod introduction;
 mod pace;
 mod player;
+mod shown;
 mod stage;
 mod story;
 #[cfg(test)]

@@ -12,49 +12,75 @@ use crate::scheduler::{LeaseProtocol, MaintenanceAction, Occurrence, Panicked, P
 /// Puts an occurrence into the queue now and then, on a connection and a thread of its own. Dropped, it ends.
 #[derive(Debug)]
 pub(super) struct Feed {
-    open: SyncSender<bool>,
+    control: SyncSender<Control>,
     thread: JoinHandle<()>,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Control {
+    Close,
+    /// So many at once, and then one after the other.
+    Open(u64),
 }
 
 impl Feed {
     /// Starts it; nothing falls due yet.
     pub(super) fn start(protocol: SqliteProtocol, pace: Pace) -> Result<Self, Failure> {
-        let (open, opened) = sync_channel(4);
+        let (control, controls) = sync_channel(4);
         let thread = Builder::new()
             .name("feed".into())
-            .spawn(move || feed(protocol, pace.due_every(), &opened))
+            .spawn(move || feed(protocol, pace.due_every(), &controls))
             .map_err(|error| Failure::System(format!("cannot start a thread: {error}")))?;
-        Ok(Self { open, thread })
+        Ok(Self { control, thread })
     }
 
-    /// Lets work fall due, at once and from then on, or no more.
-    pub(super) fn open(&self, open: bool) {
+    /// Lets work fall due one after the other, from now on.
+    pub(super) fn open(&self) {
+        self.tell(Control::Open(1));
+    }
+
+    /// The same, but several at once now: more than one scheduler can do in a moment.
+    pub(super) fn rush(&self) {
+        self.tell(Control::Open(4));
+    }
+
+    /// Lets no more work fall due.
+    pub(super) fn close(&self) {
+        self.tell(Control::Close);
+    }
+
+    fn tell(&self, control: Control) {
         // A thread that has ended heeds nothing; whoever stops it learns why.
-        let _ = self.open.send(open);
+        let _ = self.control.send(control);
     }
 
     /// Ends it.
     pub(super) fn stop(self) -> Result<(), Panicked> {
-        drop(self.open);
+        drop(self.control);
         self.thread.join().map_err(|_| Panicked)
     }
 }
 
-fn feed(mut protocol: SqliteProtocol, every: Duration, opened: &Receiver<bool>) {
-    let (mut open, mut number) = (false, 1_u64);
+fn feed(mut protocol: SqliteProtocol, every: Duration, controls: &Receiver<Control>) {
+    let (mut open, mut number) = (false, 1);
     loop {
-        let told = match open {
-            true => opened.recv_timeout(every),
-            false => opened.recv().map_err(|_| RecvTimeoutError::Disconnected),
+        let control = if open {
+            controls.recv_timeout(every)
+        } else {
+            controls.recv().map_err(|_| RecvTimeoutError::Disconnected)
         };
-        match told {
-            Ok(told) => open = told,
+        let due = match control {
+            Ok(Control::Close) => 0,
+            Ok(Control::Open(at_once)) => at_once,
+            Err(RecvTimeoutError::Timeout) => 1,
             Err(RecvTimeoutError::Disconnected) => return,
-            Err(RecvTimeoutError::Timeout) => {}
-        }
-        // A store that fails now is tried again with the next.
-        if open && enqueue(&mut protocol, number).is_ok() {
-            number += 1;
+        };
+        open = due > 0;
+        for _ in 0..due {
+            // A store that fails now is tried again with the next.
+            if enqueue(&mut protocol, number).is_ok() {
+                number += 1;
+            }
         }
     }
 }

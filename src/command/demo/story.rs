@@ -49,7 +49,7 @@ pub(super) const STORY: [Beat; 10] = [
     Beat {
         title: Some("Work moves"),
         act: Act::Feed,
-        says: "Occurrences fall due, one a moment. {leader} holds the lease and plans them.",
+        says: "Occurrences fall due one after the other. {leader} holds the lease and plans them.",
         state: State::Active,
         reason: Reason::Progressing,
         moral: "Two facts: someone has the right to act, and the work moves. Here both are as they should be.",
@@ -76,7 +76,7 @@ pub(super) const STORY: [Beat; 10] = [
     Beat {
         title: None,
         act: Act::Freeze,
-        says: "{leader} hangs in the midst of its work, while its lease is renewed as before. Watch the two ages:",
+        says: "{leader} hangs in the midst of its work and goes on to renew its lease. Watch the two ages:",
         state: State::Stalled,
         reason: Reason::NoProgress,
         moral: "Whoever looks at the lease alone sees a healthy leader: its age stays small. The age that grows is \
@@ -95,8 +95,8 @@ pub(super) const STORY: [Beat; 10] = [
     Beat {
         title: Some("The leader stops, and comes back too late"),
         act: Act::Pause,
-        says: "{leader} stops with an occurrence in hand, as SIGSTOP would stop it, and does not know it. {other} is \
-               held back too, so that the gap can be seen.",
+        says: "{leader} stops with an occurrence in hand, as by SIGSTOP, and does not know it. {other} is held back too, \
+               so that the gap can be seen.",
         state: State::NoLeader,
         reason: Reason::Expired,
         moral: "",
@@ -126,7 +126,8 @@ pub(super) const STORY: [Beat; 10] = [
         says: "The store is taken away from the exporter, as when a volume is gone. The schedulers notice nothing.",
         state: State::Unknown,
         reason: Reason::StoreUnreachable,
-        moral: "Not zero, and not the last value: until it can be read, the lease has no ages and no epoch at all.",
+        moral: "Not zero, and not the last value: the lease has no ages and no epoch now. The exporter's log says so \
+                once, on standard error.",
         stays: 3_500,
     },
     Beat {

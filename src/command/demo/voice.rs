@@ -6,8 +6,8 @@ use crate::clock;
 use crate::lease::State;
 
 const COLUMNS: usize = 100;
-/// What precedes the text of a line that has a time and a word.
-const MARGIN: usize = 21;
+/// What precedes the text of a line that has a time, and of one that has a word too.
+const MARGINS: [usize; 2] = [10, 21];
 
 /// How text looks where there is colour.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -64,17 +64,29 @@ impl<W: Write> Voice<W> {
 
     /// Text below the text of an [`event`](Self::event).
     pub(super) fn aside(&mut self, style: Style, text: &str) -> io::Result<()> {
-        self.text(MARGIN, style, text)
+        self.text(MARGINS[1], style, text)
+    }
+
+    /// What is done now.
+    pub(super) fn act(&mut self, text: &str) -> io::Result<()> {
+        let head = format!("{}  ", self.time());
+        self.headed(head, MARGINS[0], text)
     }
 
     /// What happened just now: to whom, or what state it made.
     pub(super) fn event(&mut self, word: &str, style: Style, text: &str) -> io::Result<()> {
-        let at = clock::monotonic().saturating_sub(self.began).as_secs_f64();
-        let word = self.styled(style, &format!("{word:<9}"));
-        let mut head = format!("{at:>7.1}s  {word}  ");
-        for line in wrapped(text, COLUMNS - MARGIN) {
+        let head = format!("{}  {}  ", self.time(), self.styled(style, &format!("{word:<9}")));
+        self.headed(head, MARGINS[1], text)
+    }
+
+    fn time(&self) -> String {
+        format!("{:>7.1}s", clock::monotonic().saturating_sub(self.began).as_secs_f64())
+    }
+
+    fn headed(&mut self, mut head: String, margin: usize, text: &str) -> io::Result<()> {
+        for line in wrapped(text, COLUMNS - margin) {
             self.line(&format!("{head}{line}"))?;
-            head = " ".repeat(MARGIN);
+            head = " ".repeat(margin);
         }
         Ok(())
     }
