@@ -141,7 +141,9 @@ async fn show(arguments: &Arguments, voice: Voice<impl Write>, stop: Cancellatio
     let config = sources::configuration(Some(&stage.config_file()))?;
     let key = config.token_key.clone();
     let observer = sources::observer(config)?;
-    let mut server = tokio::spawn(serve(listener, observer.clone(), Settings::default(), stop.clone()));
+    // Not `stop` itself: a server that ends before it is told to is a failure.
+    let close = CancellationToken::new();
+    let mut server = tokio::spawn(serve(listener, observer.clone(), Settings::default(), close.clone()));
     let cast = Cast::start(&stage, pace, key.as_ref())?;
     let feed = Feed::start(stage.protocol()?, pace)?;
     let mut player = Player::new(&stage, &cast, &feed, &observer, pace, voice);
@@ -155,7 +157,7 @@ async fn show(arguments: &Arguments, voice: Voice<impl Write>, stop: Cancellatio
         }),
     };
     let (mut voice, outcome) = player.finish();
-    stop.cancel();
+    close.cancel();
     let stopped = tokio::task::spawn_blocking(move || feed.stop().and(cast.stop())).await;
     if played.is_ok() {
         let _ = server.await;

@@ -66,8 +66,8 @@ impl<'a, W: Write> Player<'a, W> {
         self.feed.open();
         let [one, other] = self.cast.both();
         tokio::select! {
-            _ = one.does(|seen| seen.leads.is_some(), self.pace.patience()) => {}
-            _ = other.does(|seen| seen.leads.is_some(), self.pace.patience()) => {}
+            _ = one.does(|seen| seen.taken > 0, self.pace.patience()) => {}
+            _ = other.does(|seen| seen.taken > 0, self.pace.patience()) => {}
         }
         for round in 1_u32.. {
             if round > 1 {
