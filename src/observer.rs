@@ -218,3 +218,6 @@ impl Source {
         Arc::new(Observed { snapshot, text })
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -38,7 +38,7 @@ pub enum OfLease {
     /// One row per value of a closed set, of which exactly one is 1.
     StateSet(&'static [&'static str], fn(&Status) -> usize),
     /// One row with a label that tells, always 1.
-    Told(&'static str, fn(&Status) -> &'static str),
+    Told(&'static str, &'static [&'static str], fn(&Status) -> usize),
     /// One row per holder, always 1.
     Holders,
     /// One row per enabled alert, always 1.
@@ -116,7 +116,7 @@ pub static CATALOGUE: [Family; 28] = [
         "lease_state_reason",
         "Why the state is what it is; always 1.",
         None,
-        OfLease::Told("reason", |status| Reason::as_str(status.verdict.reason)),
+        OfLease::Told("reason", values!(Reason), |status| status.verdict.reason as usize),
     ),
     lease(
         "lease_authority_state",
@@ -317,3 +317,6 @@ fn seconds(duration: Duration) -> f64 {
 fn micros(micros: i64) -> f64 {
     micros as f64 / 1e6
 }
+
+#[cfg(test)]
+mod tests;

@@ -7,7 +7,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use bytes::{BufMut, Bytes, BytesMut};
+use bytes::Bytes;
 
 use super::catalogue::{CATALOGUE, Family, OfLease, OfSource, Samples, holders};
 use crate::lease::{SourceSnapshot, Status};
@@ -15,11 +15,23 @@ use crate::lease::{SourceSnapshot, Status};
 /// The content type of this format.
 pub const CONTENT_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
 
-/// The families that are exposed, each with its header.
+/// The families that are exposed, with all of their text that is the same for every reading.
 #[derive(Clone, Debug)]
 pub struct Exposition {
-    families: Arc<[(&'static Family, Bytes)]>,
+    families: Arc<[Exposed]>,
 }
+
+#[derive(Debug)]
+struct Exposed {
+    family: &'static Family,
+    /// The lines that say its help and its type.
+    header: Bytes,
+    /// What ends the labels of a line: for each value of a closed set, with that label.
+    tails: Box<[Box<[u8]>]>,
+}
+
+/// What ends the labels of a line that has none of its own.
+const TAIL: &[u8] = b"} ";
 
 /// One reading of one source, rendered.
 #[derive(Clone, Debug, Default)]
@@ -33,19 +45,19 @@ impl Exposition {
     /// All families of the catalogue but those whose names are `dropped`.
     pub fn without(dropped: impl Fn(&str) -> bool) -> Self {
         let families = CATALOGUE.iter().filter(|family| !dropped(family.name));
-        Self { families: families.map(|family| (family, header(family))).collect() }
+        Self { families: families.map(Exposed::new).collect() }
     }
 
     /// Several sources joined, family by family. No text is copied.
     #[must_use]
     pub fn joined(&self, sources: &[&Rendered]) -> Vec<Bytes> {
         let mut chunks = Vec::with_capacity(self.families.len() * (1 + sources.len()));
-        for (at, (_, header)) in self.families.iter().enumerate() {
+        for (at, exposed) in self.families.iter().enumerate() {
             let mut headed = false;
             for source in sources {
                 let Some(range) = source.families.get(at).filter(|range| !range.is_empty()) else { continue };
                 if !std::mem::replace(&mut headed, true) {
-                    chunks.push(header.clone());
+                    chunks.push(exposed.header.clone());
                 }
                 chunks.push(source.text.slice(range.clone()));
             }
@@ -54,31 +66,31 @@ impl Exposition {
     }
 }
 
-fn header(family: &Family) -> Bytes {
-    let mut text = BytesMut::new();
-    text.put_slice(b"# HELP ");
-    text.put_slice(family.name.as_bytes());
-    text.put_u8(b' ');
-    for byte in family.help.bytes() {
-        match byte {
-            b'\\' => text.put_slice(b"\\\\"),
-            b'\n' => text.put_slice(b"\\n"),
-            _ => text.put_u8(byte),
+impl Exposed {
+    fn new(family: &'static Family) -> Self {
+        let (label, values) = match family.samples {
+            Samples::Lease(OfLease::StateSet(values, _)) => ("state", values),
+            Samples::Lease(OfLease::Told(label, values, _) | OfLease::Counters(label, values, _)) => (label, values),
+            Samples::Source(OfSource::Counters(label, values, _)) => (label, values),
+            Samples::Lease(OfLease::Holders | OfLease::Alerts | OfLease::Float(_) | OfLease::Integer(_))
+            | Samples::Source(OfSource::Float(_) | OfSource::Integer(_)) => ("", &[][..]),
+        };
+        let tail = |value: &&str| format!(",{label}=\"{value}\"}} ").into_bytes().into_boxed_slice();
+        let (name, kind) = (family.name, family.kind());
+        let help = family.help.replace('\\', "\\\\").replace('\n', "\\n");
+        Self {
+            family,
+            header: format!("# HELP {name} {help}\n# TYPE {name} {kind}\n").into(),
+            tails: values.iter().map(tail).collect(),
         }
     }
-    text.put_slice(b"\n# TYPE ");
-    text.put_slice(family.name.as_bytes());
-    text.put_u8(b' ');
-    text.put_slice(family.kind().as_bytes());
-    text.put_u8(b'\n');
-    text.freeze()
 }
 
 /// Renders one source, again and again.
 #[derive(Debug)]
 pub struct Renderer {
     exposition: Exposition,
-    buffer: BytesMut,
+    buffer: Vec<u8>,
     labels: Labels,
 }
 
@@ -86,14 +98,14 @@ impl Renderer {
     /// A renderer of these families.
     #[must_use]
     pub fn new(exposition: Exposition) -> Self {
-        Self { exposition, buffer: BytesMut::new(), labels: Labels::default() }
+        Self { exposition, buffer: Vec::new(), labels: Labels::default() }
     }
 
     /// Takes back the buffer of a reading that is no longer served, if no scrape still holds it.
     pub fn take_back(&mut self, rendered: Rendered) {
-        if let Ok(mut buffer) = rendered.text.try_into_mut() {
-            buffer.clear();
-            self.buffer = buffer;
+        if rendered.text.is_unique() {
+            self.buffer = rendered.text.into();
+            self.buffer.clear();
         }
     }
 
@@ -101,41 +113,43 @@ impl Renderer {
     pub fn render(&mut self, snapshot: &SourceSnapshot) -> Rendered {
         let mut out = std::mem::take(&mut self.buffer);
         self.labels.of(snapshot);
-        let families = self.exposition.families.iter().map(|(family, _)| {
+        let families = self.exposition.families.iter().map(|exposed| {
             let start = out.len();
-            let mut lines = Lines { out: &mut out, name: family.name };
-            match &family.samples {
+            let mut lines = Lines { out: &mut out, name: exposed.family.name.as_bytes() };
+            match &exposed.family.samples {
                 Samples::Lease(samples) => {
                     for (at, status) in snapshot.leases.iter().enumerate() {
-                        of_lease(&mut lines, self.labels.lease(at), samples, status);
+                        of_lease(&mut lines, self.labels.lease(at), samples, &exposed.tails, status);
                     }
                 }
-                Samples::Source(samples) => of_source(&mut lines, self.labels.source(), samples, snapshot),
+                Samples::Source(samples) => {
+                    of_source(&mut lines, self.labels.source(), samples, &exposed.tails, snapshot);
+                }
             }
             start..out.len()
         });
         let families = families.collect();
-        Rendered { text: out.freeze(), families }
+        Rendered { text: out.into(), families }
     }
 }
 
-fn of_lease(lines: &mut Lines<'_>, labels: &[u8], samples: &OfLease, status: &Status) {
+fn of_lease(lines: &mut Lines<'_>, labels: &[u8], samples: &OfLease, tails: &[Box<[u8]>], status: &Status) {
     match samples {
-        OfLease::StateSet(values, current) => {
+        OfLease::StateSet(_, current) => {
             let current = current(status);
-            for (at, value) in values.iter().enumerate() {
-                lines.integer(labels, Some(("state", value)), u64::from(at == current));
+            for (at, tail) in tails.iter().enumerate() {
+                lines.integer(labels, tail, u64::from(at == current));
             }
         }
-        OfLease::Told(label, value) => lines.integer(labels, Some((label, value(status))), 1),
+        OfLease::Told(_, _, told) => lines.integer(labels, &tails[told(status)], 1),
         OfLease::Holders => {
             for token in holders(status) {
-                lines.integer(labels, Some(("holder", token.as_str())), 1);
+                lines.labelled(labels, "holder", token.as_str());
             }
         }
         OfLease::Alerts => {
             for alert in status.policy.alerts.iter() {
-                lines.integer(labels, Some(("alert", alert.as_str())), 1);
+                lines.labelled(labels, "alert", alert.as_str());
             }
         }
         OfLease::Float(value) => {
@@ -145,18 +159,18 @@ fn of_lease(lines: &mut Lines<'_>, labels: &[u8], samples: &OfLease, status: &St
         }
         OfLease::Integer(value) => {
             if let Some(value) = value(status) {
-                lines.integer(labels, None, value);
+                lines.integer(labels, TAIL, value);
             }
         }
-        OfLease::Counters(label, values, count) => {
-            for (at, value) in values.iter().enumerate() {
-                lines.integer(labels, Some((label, value)), count(status, at));
+        OfLease::Counters(_, _, count) => {
+            for (at, tail) in tails.iter().enumerate() {
+                lines.integer(labels, tail, count(status, at));
             }
         }
     }
 }
 
-fn of_source(lines: &mut Lines<'_>, labels: &[u8], samples: &OfSource, snapshot: &SourceSnapshot) {
+fn of_source(lines: &mut Lines<'_>, labels: &[u8], samples: &OfSource, tails: &[Box<[u8]>], snapshot: &SourceSnapshot) {
     match samples {
         OfSource::Float(value) => {
             if let Some(value) = value(&snapshot.health) {
@@ -165,60 +179,60 @@ fn of_source(lines: &mut Lines<'_>, labels: &[u8], samples: &OfSource, snapshot:
         }
         OfSource::Integer(value) => {
             if let Some(value) = value(&snapshot.health) {
-                lines.integer(labels, None, value);
+                lines.integer(labels, TAIL, value);
             }
         }
-        OfSource::Counters(label, values, count) => {
-            for (at, value) in values.iter().enumerate() {
-                lines.integer(labels, Some((label, value)), count(&snapshot.health, at));
+        OfSource::Counters(_, _, count) => {
+            for (at, tail) in tails.iter().enumerate() {
+                lines.integer(labels, tail, count(&snapshot.health, at));
             }
         }
     }
 }
 
-/// Sample lines of one family. Label names, and the values given with them, are our own and need no escaping.
+/// Sample lines of one family.
 struct Lines<'a> {
-    out: &'a mut BytesMut,
-    name: &'static str,
+    out: &'a mut Vec<u8>,
+    name: &'static [u8],
 }
 
 impl Lines<'_> {
     #[inline]
-    fn integer(&mut self, labels: &[u8], extra: Option<(&str, &str)>, value: u64) {
-        self.start(labels, extra, 20);
-        if value < 10 {
-            self.out.put_u8(b'0' + value as u8);
-        } else {
-            self.out.put_slice(itoa::Buffer::new().format(value).as_bytes());
+    fn integer(&mut self, labels: &[u8], tail: &[u8], value: u64) {
+        self.start(labels, tail);
+        match u8::try_from(value) {
+            Ok(digit @ 0..10) => self.out.push(b'0' + digit),
+            _ => self.out.extend_from_slice(itoa::Buffer::new().format(value).as_bytes()),
         }
-        self.out.put_u8(b'\n');
+        self.out.push(b'\n');
     }
 
     #[inline]
     fn float(&mut self, labels: &[u8], value: f64) {
-        self.start(labels, None, 24);
+        self.start(labels, TAIL);
         // Every number here is finite: ages and times come from whole microseconds.
         let mut buffer = zmij::Buffer::new();
         let text = buffer.format_finite(value);
-        self.out.put_slice(text.strip_suffix(".0").unwrap_or(text).as_bytes());
-        self.out.put_u8(b'\n');
+        self.out.extend_from_slice(text.strip_suffix(".0").unwrap_or(text).as_bytes());
+        self.out.push(b'\n');
+    }
+
+    /// A line that is 1 for a label whose value is ours and needs no escaping.
+    fn labelled(&mut self, labels: &[u8], label: &str, value: &str) {
+        self.start(labels, b",");
+        for part in [label, "=\"", value, "\"} 1\n"] {
+            self.out.extend_from_slice(part.as_bytes());
+        }
     }
 
     /// Everything up to the value, after making room for the whole line at once.
     #[inline]
-    fn start(&mut self, labels: &[u8], extra: Option<(&str, &str)>, value: usize) {
-        let more = extra.map_or(0, |(label, value)| label.len() + value.len() + 4);
-        self.out.reserve(self.name.len() + labels.len() + more + value + 3);
-        self.out.put_slice(self.name.as_bytes());
-        self.out.put_slice(labels);
-        if let Some((label, value)) = extra {
-            self.out.put_u8(b',');
-            self.out.put_slice(label.as_bytes());
-            self.out.put_slice(b"=\"");
-            self.out.put_slice(value.as_bytes());
-            self.out.put_u8(b'"');
-        }
-        self.out.put_slice(b"} ");
+    fn start(&mut self, labels: &[u8], tail: &[u8]) {
+        const LONGEST_VALUE: usize = 26;
+        self.out.reserve(self.name.len() + labels.len() + tail.len() + LONGEST_VALUE);
+        self.out.extend_from_slice(self.name);
+        self.out.extend_from_slice(labels);
+        self.out.extend_from_slice(tail);
     }
 }
 
@@ -268,3 +282,6 @@ fn escape(out: &mut Vec<u8>, value: &str) {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -99,14 +99,18 @@ impl Memory {
             };
             leases.push(remembered.status(name, sight, &look));
         }
+        let in_order = leases.len();
         for (name, why) in spoilt {
-            let remembered =
-                self.leases.entry(name.into()).or_insert_with(|| Remembered::new(self.policies.of(name), false));
-            leases.push(remembered.status(&name.into(), Sight::Unusable(why), &look));
+            let name: Arc<str> = name.into();
+            let new = || Remembered::new(self.policies.of(&name), false);
+            let remembered = self.leases.entry(Arc::clone(&name)).or_insert_with(new);
+            leases.push(remembered.status(&name, Sight::Unusable(why), &look));
         }
         let read = leases.len();
-        if read < self.leases.len() {
+        if in_order < read {
             leases.sort_by(|one, other| one.lease.cmp(&other.lease));
+        }
+        if read < self.leases.len() {
             let absent = absent(&mut self.leases, &leases, self.rules.max_leases);
             leases.extend(absent.iter().filter_map(|name| {
                 let remembered = self.leases.get_mut(name)?;
@@ -207,3 +211,6 @@ fn absent(leases: &mut BTreeMap<Arc<str>, Remembered>, present: &[Status], max_l
     }
     absent
 }
+
+#[cfg(test)]
+mod tests;

@@ -104,6 +104,17 @@ fn readings() -> impl Strategy<Value = Vec<(u64, Option<Vec<Row>>)>> {
     collection::vec((1..600u64, option::weighted(0.8, collection::vec(row(), 0..4))), 1..6)
 }
 
+/// A reading whose rows with a `0` for an epoch could not be used.
+fn partly_rejected(columns: Columns, rows: Vec<Row>) -> Reading {
+    let (rejected, rows): (Vec<_>, Vec<_>) = rows.into_iter().partition(|row| row.epoch == Some(Epoch(0)));
+    let rejected = rejected.into_iter().map(|row| RejectedRow {
+        lease: row.lease.filter(|_| row.due != Some(0)),
+        column: Column::Epoch,
+        fault: RowFault::OutOfRange,
+    });
+    Reading { rejected: rejected.collect(), ..reading(columns, rows) }
+}
+
 fn reading(columns: Columns, rows: Vec<Row>) -> Reading {
     Reading { store_now: store_time(0), columns, rows, rejected: Vec::new(), over_limit: 0 }
 }
@@ -121,7 +132,7 @@ proptest! {
             now += Duration::from_secs(gap);
             let failed = rows.is_none();
             let snapshot = match rows {
-                Some(rows) => memory.take_in(reading(columns, rows), At { began: now, ended: now }, Duration::ZERO, 0.0),
+                Some(rows) => memory.take_in(partly_rejected(columns, rows), At { began: now, ended: now }, Duration::ZERO, 0.0),
                 None => memory.failed(ReadFailure::Timeout, Duration::ZERO),
             };
             prop_assert!(snapshot.leases.is_sorted_by(|one, other| one.lease < other.lease));

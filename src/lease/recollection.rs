@@ -215,7 +215,7 @@ fn followed<K: PartialEq>(
 ) -> (Change, Dated) {
     let suspect_before = slot.as_ref().is_some_and(Event::is_suspect);
     let (change, dated) = Event::observe(slot, key, stored, watch);
-    if dated.basis.is_suspect() && !(suspect_before && change == Change::Same) {
+    if dated.basis.is_suspect() && !suspect_before {
         noticed[Anomaly::ClockSkew as usize] = true;
     }
     (change, dated)

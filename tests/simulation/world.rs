@@ -78,7 +78,9 @@ impl World {
         };
         for _ in 0..2 + world.random.below(2) {
             let scheduler = world.scheduler();
-            world.schedulers.push(scheduler);
+            // So that the exporters may be there before any of them.
+            let paused_until = BEGINNING + world.random.millis(0, 5_000);
+            world.schedulers.push(Scheduler { paused_until, ..scheduler });
         }
         world
     }

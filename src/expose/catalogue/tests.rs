@@ -1,0 +1,62 @@
+//! The catalogue and what is written of it are one set.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use super::*;
+
+fn file(path: &str) -> String {
+    std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(path)).unwrap()
+}
+
+/// What stands between backticks at the beginning of a table's row, without labels.
+fn named_in_table(text: &str, heading: &str) -> BTreeSet<String> {
+    let section = text.split(heading).nth(1).unwrap().split("\n## ").next().unwrap();
+    let first_cells = section.lines().filter(|line| line.starts_with("| `")).filter_map(|line| line.split('|').nth(1));
+    let quoted = first_cells.flat_map(|cell| cell.split('`').skip(1).step_by(2));
+    quoted.map(|name| name.split('{').next().unwrap_or_default().to_owned()).collect()
+}
+
+#[test]
+fn the_readme_lists_the_metrics_that_there_are() {
+    let there_are = names().chain(crate::own::Own::NAMES).map(str::to_owned).collect();
+    assert_eq!(named_in_table(&file("README.md"), "\n## Metrics\n"), there_are);
+}
+
+#[test]
+fn the_readme_lists_the_states_reasons_and_columns_that_there_are() {
+    let readme = file("README.md");
+    let sets: [(&str, BTreeSet<String>); 2] = [
+        (
+            "\n## What it says\n",
+            State::ALL.iter().map(|state| state.to_string()).chain(Reason::ALL.iter().map(Reason::to_string)).collect(),
+        ),
+        ("\n### Your own table\n", crate::lease::Column::ALL.iter().map(|column| column.to_string()).collect()),
+    ];
+    for (heading, there_are) in sets {
+        assert_eq!(named_in_table(&readme, heading), there_are, "{heading}");
+    }
+}
+
+#[test]
+fn names_follow_the_conventions() {
+    let all: Vec<_> = names().collect();
+    assert_eq!(all.iter().collect::<BTreeSet<_>>().len(), all.len());
+    for family in &CATALOGUE {
+        assert!(family.name.starts_with("lease_"), "{}", family.name);
+        assert_eq!(family.name.ends_with("_total"), family.kind() == "counter", "{}", family.name);
+        assert_eq!(family.name.ends_with("_seconds"), family.unit == Some("seconds"), "{}", family.name);
+        assert!(family.help.ends_with('.') && !family.help.contains(['\n', '\\']), "{}", family.name);
+    }
+}
+
+#[test]
+fn what_the_exporter_says_of_itself_is_what_it_names() {
+    let text = crate::own::Own::new().unwrap().text();
+    let heads: BTreeSet<_> = text
+        .lines()
+        .filter_map(|line| line.strip_prefix("# TYPE ")?.split(' ').next())
+        .filter(|name| !name.starts_with("process_"))
+        .collect();
+    assert_eq!(heads, crate::own::Own::NAMES.into_iter().collect());
+}

@@ -1,0 +1,83 @@
+//! The text as Prometheus reads it.
+
+use std::collections::BTreeSet;
+
+use super::super::{golden, sample};
+use super::*;
+
+fn text(exposition: &Exposition, snapshots: &[SourceSnapshot]) -> String {
+    let rendered: Vec<_> =
+        snapshots.iter().map(|snapshot| Renderer::new(exposition.clone()).render(snapshot)).collect();
+    let chunks = exposition.joined(&rendered.iter().collect::<Vec<_>>());
+    String::from_utf8(chunks.concat()).unwrap()
+}
+
+#[test]
+fn the_metrics_of_every_state() {
+    golden::assert_matches("metrics.txt", &text(&Exposition::without(|_| false), &sample::snapshots()));
+}
+
+#[test]
+fn every_family_stands_once_with_its_header_and_every_state_set_sums_to_one() {
+    let text = text(&Exposition::without(|_| false), &sample::snapshots());
+    let heads: Vec<_> = text.lines().filter_map(|line| line.strip_prefix("# TYPE ")).collect();
+    assert_eq!(heads.iter().collect::<BTreeSet<_>>().len(), heads.len());
+    let leases: usize = sample::snapshots().iter().map(|snapshot| snapshot.leases.len()).sum();
+    for family in ["lease_state{", "lease_authority_state{", "lease_progress_state{", "lease_state_reason{"] {
+        let ones = text.lines().filter(|line| line.starts_with(family) && line.ends_with("} 1")).count();
+        assert_eq!(ones, leases, "{family}");
+    }
+    for line in text.lines().filter(|line| !line.starts_with('#')) {
+        let value = line.rsplit_once(' ').unwrap().1;
+        assert!(value.parse::<f64>().is_ok_and(f64::is_finite), "{line}");
+    }
+}
+
+#[test]
+fn a_lease_that_could_not_be_looked_at_shows_its_states_its_policy_and_its_counters_alone() {
+    let text = text(&Exposition::without(|_| false), &sample::snapshots());
+    let families: BTreeSet<_> = text
+        .lines()
+        .filter(|line| line.contains("source=\"billing\",lease="))
+        .filter_map(|line| line.split('{').next())
+        .collect();
+    let expected = [
+        "lease_anomalies_total",
+        "lease_authority_state",
+        "lease_progress_state",
+        "lease_stall_after_seconds",
+        "lease_state",
+        "lease_state_reason",
+    ];
+    let allowed: BTreeSet<_> =
+        expected.into_iter().chain(["lease_alert_enabled", "lease_overdue_after_seconds"]).collect();
+    assert!(families.is_superset(&BTreeSet::from(expected)), "{families:?}");
+    assert!(families.is_subset(&allowed), "{families:?}");
+}
+
+#[test]
+fn dropped_families_are_gone_and_nothing_else_is() {
+    let whole = text(&Exposition::without(|_| false), &sample::snapshots());
+    let dropped = text(&Exposition::without(|name| name == "lease_due"), &sample::snapshots());
+    let kept: Vec<_> = whole
+        .lines()
+        .filter(|line| !line.starts_with("lease_due{") && !line.split(' ').any(|word| word == "lease_due"))
+        .collect();
+    assert_eq!(dropped.lines().collect::<Vec<_>>(), kept);
+    assert!(whole.lines().count() > kept.len());
+}
+
+#[test]
+fn a_buffer_is_used_again_only_once_nobody_reads_it() {
+    let snapshots = sample::snapshots();
+    let mut renderer = Renderer::new(Exposition::without(|_| false));
+    let first = renderer.render(&snapshots[0]);
+    let (held, place) = (first.text.clone(), first.text.as_ptr());
+    renderer.take_back(first);
+    let second = renderer.render(&snapshots[0]);
+    assert_eq!(held, second.text);
+    assert_ne!(second.text.as_ptr(), place);
+    let place = second.text.as_ptr();
+    renderer.take_back(second);
+    assert_eq!(renderer.render(&snapshots[0]).text.as_ptr(), place);
+}

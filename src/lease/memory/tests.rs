@@ -1,0 +1,265 @@
+//! What memory makes of one reading after another.
+
+use std::collections::BTreeSet;
+
+use super::super::*;
+use super::*;
+
+#[derive(Debug)]
+struct Expecting(BTreeSet<&'static str>);
+
+impl Policies for Expecting {
+    fn of(&self, _: &str) -> Arc<Policy> {
+        Arc::new(Policy { stall_after: s(60), ..Policy::default() })
+    }
+
+    fn expected(&self) -> Vec<Arc<str>> {
+        self.0.iter().map(|lease| (*lease).into()).collect()
+    }
+}
+
+const fn s(seconds: u64) -> Duration {
+    Duration::from_secs(seconds)
+}
+
+const RULES: Rules = Rules { kind: Kind::Standing, clock: Clock::Store, clock_skew: s(2), max_leases: 10 };
+
+fn memory(rules: Rules) -> Memory {
+    let policies = Arc::new(Expecting(BTreeSet::from(["named"])));
+    Memory::new("source".into(), rules, TokenKey::new(b"key"), policies)
+}
+
+/// Store time, in seconds of the test.
+fn t(seconds: i64) -> StoreTime {
+    StoreTime::from_unix_seconds(1_800_000_000 + seconds).unwrap()
+}
+
+/// A lease as the reference protocol keeps it, renewed and progressed at `now`.
+fn row(lease: &str, holder: &str, epoch: u64, now: i64) -> Row {
+    Row {
+        lease: Some(lease.into()),
+        holder: Some(holder.into()),
+        epoch: Some(Epoch(epoch)),
+        acquired_at: Some(t(0)),
+        renewed_at: Some(t(now)),
+        expires_at: Some(t(now + 15)),
+        ttl: None,
+        progress_at: Some(t(now)),
+        progress_epoch: Some(Epoch(epoch)),
+        progress_cursor: Some(Cursor::Number(now)),
+        due: Some(0),
+        oldest_due_at: None,
+    }
+}
+
+/// The same, acquired at another time than the first.
+fn since(acquired: i64, row: Row) -> Row {
+    Row { acquired_at: Some(t(acquired)), ..row }
+}
+
+fn take_in(memory: &mut Memory, now: i64, rows: Vec<Row>) -> SourceSnapshot {
+    let reading = Reading { store_now: t(now), columns: Columns::all(), rows, rejected: Vec::new(), over_limit: 0 };
+    take_in_reading(memory, now, reading)
+}
+
+fn take_in_reading(memory: &mut Memory, now: i64, reading: Reading) -> SourceSnapshot {
+    let at = At { began: s(now.unsigned_abs()), ended: s(now.unsigned_abs()) };
+    memory.take_in(reading, at, Duration::ZERO, 0.0)
+}
+
+fn status<'a>(snapshot: &'a SourceSnapshot, lease: &str) -> &'a Status {
+    snapshot.leases.iter().find(|status| &*status.lease == lease).unwrap()
+}
+
+fn said(snapshot: &SourceSnapshot, lease: &str) -> (State, Reason) {
+    let verdict = status(snapshot, lease).verdict;
+    (verdict.state, verdict.reason)
+}
+
+fn counted(snapshot: &SourceSnapshot, lease: &str) -> Vec<(Anomaly, u64)> {
+    let anomalies = status(snapshot, lease).anomalies;
+    Anomaly::ALL.into_iter().map(|anomaly| (anomaly, anomalies.of(anomaly))).filter(|(_, count)| *count > 0).collect()
+}
+
+#[test]
+fn a_lease_named_in_the_configuration_is_there_before_it_was_ever_seen() {
+    let mut memory = memory(RULES);
+    assert_eq!(
+        said(&memory.failed(ReadFailure::Unreachable, s(1)), "named"),
+        (State::Unknown, Reason::StoreUnreachable)
+    );
+    assert_eq!(said(&take_in(&mut memory, 10, Vec::new()), "named"), (State::NoLeader, Reason::Absent));
+}
+
+#[test]
+fn a_failed_read_shows_nothing_of_an_earlier_one_and_the_next_reading_is_exact_again() {
+    let mut memory = memory(RULES);
+    assert_eq!(said(&take_in(&mut memory, 10, vec![row("a", "h", 1, 10)]), "a"), (State::Active, Reason::Progressing));
+    let failed = memory.failed(ReadFailure::Timeout, s(5));
+    assert_eq!(said(&failed, "a"), (State::Unknown, Reason::StoreTimeout));
+    assert_eq!(status(&failed, "a").evidence(), None);
+    assert_eq!((failed.health.leases, failed.health.clock_offset), (None, None));
+    assert_eq!(failed.health.failures[ReadFailure::Timeout as usize], 1);
+    let stuck = Row { due: Some(3), oldest_due_at: Some(t(20)), renewed_at: Some(t(99)), ..row("a", "h", 1, 10) };
+    let stuck = Row { expires_at: Some(t(115)), ..stuck };
+    assert_eq!(said(&take_in(&mut memory, 100, vec![stuck]), "a"), (State::Stalled, Reason::NoProgress));
+}
+
+#[test]
+fn a_newer_time_beside_an_unmoved_cursor_is_not_progress() {
+    let mut memory = memory(RULES);
+    take_in(&mut memory, 10, vec![row("a", "h", 1, 10)]);
+    for now in [40, 70, 100] {
+        let touched = Row { progress_cursor: Some(Cursor::Number(10)), ..row("a", "h", 1, now) };
+        let touched = Row { due: Some(1), oldest_due_at: Some(t(0)), ..touched };
+        let snapshot = take_in(&mut memory, now, vec![touched]);
+        if now == 100 {
+            assert_eq!(said(&snapshot, "a"), (State::Stalled, Reason::NoProgress));
+            assert_eq!(status(&snapshot, "a").evidence().unwrap().renewals_since_progress, Some(3));
+        }
+    }
+    let moved = take_in(&mut memory, 110, vec![row("a", "h", 1, 110)]);
+    assert_eq!(said(&moved, "a"), (State::Active, Reason::Progressing));
+    assert_eq!(status(&moved, "a").evidence().unwrap().renewals_since_progress, Some(0));
+}
+
+#[test]
+fn an_epoch_that_goes_back_is_unknown_until_the_next_acquisition() {
+    let mut memory = memory(RULES);
+    take_in(&mut memory, 10, vec![row("a", "h", 7, 10)]);
+    let regressed = take_in(&mut memory, 20, vec![since(15, row("a", "i", 3, 20))]);
+    assert_eq!(said(&regressed, "a"), (State::Unknown, Reason::EpochRegressed));
+    assert_eq!(counted(&regressed, "a"), [(Anomaly::EpochRegressed, 1)]);
+    let still = take_in(&mut memory, 30, vec![since(15, row("a", "i", 3, 30))]);
+    assert_eq!(said(&still, "a"), (State::Unknown, Reason::EpochRegressed));
+    let next = take_in(&mut memory, 40, vec![since(35, row("a", "j", 4, 40))]);
+    assert_eq!(said(&next, "a"), (State::Active, Reason::Progressing));
+    assert_eq!(counted(&next, "a"), [(Anomaly::EpochRegressed, 1)]);
+}
+
+#[test]
+fn another_holder_under_the_same_epoch_is_counted() {
+    let mut memory = memory(RULES);
+    take_in(&mut memory, 10, vec![row("a", "h", 7, 10)]);
+    let snapshot = take_in(&mut memory, 20, vec![since(15, row("a", "i", 7, 20))]);
+    assert_eq!(counted(&snapshot, "a"), [(Anomaly::HolderChangedWithoutEpoch, 1)]);
+    let snapshot = take_in(&mut memory, 30, vec![since(25, row("a", "j", 8, 30))]);
+    assert_eq!(counted(&snapshot, "a"), [(Anomaly::HolderChangedWithoutEpoch, 1)]);
+}
+
+#[test]
+fn progress_from_an_ended_epoch_is_counted_but_not_what_was_made_before_it_ended() {
+    let mut memory = memory(RULES);
+    take_in(&mut memory, 10, vec![row("a", "h", 7, 10)]);
+    let stale = |now, progress| Row {
+        progress_at: Some(t(progress)),
+        progress_epoch: Some(Epoch(7)),
+        progress_cursor: Some(Cursor::Number(progress)),
+        ..since(15, row("a", "i", 8, now))
+    };
+    // The old leader's last progress and the takeover were both since the last reading.
+    let snapshot = take_in(&mut memory, 20, vec![stale(20, 12)]);
+    assert_eq!(counted(&snapshot, "a"), []);
+    assert_eq!(said(&snapshot, "a"), (State::Idle, Reason::NothingDue));
+    let snapshot = take_in(&mut memory, 30, vec![stale(30, 25)]);
+    assert_eq!(counted(&snapshot, "a"), [(Anomaly::ProgressFromStaleEpoch, 1)]);
+}
+
+#[test]
+fn a_time_in_the_future_is_counted_once() {
+    let mut memory = memory(RULES);
+    for now in [10, 20, 30] {
+        let ahead = Row { renewed_at: Some(t(3_600)), ..row("a", "h", 1, now) };
+        let snapshot = take_in(&mut memory, now, vec![ahead]);
+        assert_eq!(said(&snapshot, "a"), (State::Unknown, Reason::ClockSkew));
+        assert_eq!(counted(&snapshot, "a"), [(Anomaly::ClockSkew, 1)]);
+    }
+}
+
+#[test]
+fn a_bad_row_costs_its_own_lease_alone_and_keeps_the_order_of_names() {
+    let mut memory = memory(RULES);
+    let reading = Reading {
+        store_now: t(10),
+        columns: Columns::all(),
+        rows: vec![row("z", "h", 1, 10), row("b", "h", 1, 10), row("b", "i", 1, 10), row("c", "h", 1, 10)],
+        rejected: vec![
+            RejectedRow { lease: Some("a".into()), column: Column::Epoch, fault: RowFault::OutOfRange },
+            RejectedRow { lease: None, column: Column::Lease, fault: RowFault::NoName },
+        ],
+        over_limit: 5,
+    };
+    let snapshot = take_in_reading(&mut memory, 10, reading);
+    let names: Vec<_> = snapshot.leases.iter().map(|status| &*status.lease).collect();
+    assert_eq!(names, ["a", "b", "c", "named", "z"]);
+    assert_eq!(said(&snapshot, "a"), (State::Unknown, Reason::InvalidRecord));
+    assert_eq!(status(&snapshot, "b").observation, Observation::Unseen(Unseen::Duplicate));
+    assert_eq!(said(&snapshot, "c"), (State::Active, Reason::Progressing));
+    let rejected: Vec<_> = RowFault::ALL.into_iter().map(|fault| snapshot.health.rejected[fault as usize]).collect();
+    // wrong_type, out_of_range, unreadable, no_name, name_too_long, duplicate, over_limit
+    assert_eq!(rejected, [0, 1, 0, 1, 0, 2, 5]);
+    assert_eq!((snapshot.health.rejected_now, snapshot.health.leases), (9, Some(4)));
+}
+
+#[test]
+fn a_registry_is_held_while_any_holder_is_fresh() {
+    let mut memory = memory(Rules { kind: Kind::Registry, ..RULES });
+    let columns =
+        [Column::Holder, Column::Epoch, Column::RenewedAt, Column::TtlSeconds, Column::ProgressAt, Column::Due];
+    let beat = |holder: &str, epoch, renewed, progress| Row {
+        lease: Some("workers".into()),
+        holder: Some(holder.into()),
+        epoch: Some(Epoch(epoch)),
+        renewed_at: Some(t(renewed)),
+        ttl: Some(s(30)),
+        progress_at: Some(t(progress)),
+        due: Some(4),
+        ..Row::default()
+    };
+    let mut look = |now, rows| {
+        let reading = Reading {
+            store_now: t(now),
+            columns: columns.into_iter().collect(),
+            rows,
+            rejected: Vec::new(),
+            over_limit: 0,
+        };
+        take_in_reading(&mut memory, now, reading)
+    };
+    // One died days ago and its row stays; one is fresh, another slow but not over; the slow one made the progress.
+    let rows = vec![beat("dead", 1, -90_000, -90_000), beat("fresh", 3, 98, 20), beat("slow", 2, 75, 95)];
+    let snapshot = look(100, rows);
+    assert_eq!(said(&snapshot, "workers"), (State::Active, Reason::Progressing));
+    let holding = status(&snapshot, "workers").holding().unwrap();
+    assert_eq!(holding.others.len(), 1);
+    assert_eq!((holding.renewed.shown(), holding.epoch), (Some(s(2)), Some(Epoch(3))));
+    assert_eq!(counted(&snapshot, "workers"), []);
+    let snapshot =
+        look(200, vec![beat("dead", 1, -90_000, -90_000), beat("fresh", 3, 98, 20), beat("slow", 2, 75, 95)]);
+    assert_eq!(said(&snapshot, "workers"), (State::NoLeader, Reason::Expired));
+}
+
+#[test]
+fn what_vanishes_keeps_its_state_until_there_is_no_room_for_it() {
+    let mut memory = memory(Rules { max_leases: 3, ..RULES });
+    let snapshot = take_in(&mut memory, 10, vec![row("a", "h", 1, 10), row("b", "h", 1, 10)]);
+    assert_eq!(snapshot.leases.len(), 3);
+    let snapshot = take_in(&mut memory, 20, vec![row("b", "h", 1, 20)]);
+    assert_eq!(said(&snapshot, "a"), (State::NoLeader, Reason::Absent));
+    // "a" has been gone for longest; "named" is never forgotten.
+    let snapshot = take_in(&mut memory, 30, vec![row("c", "h", 1, 30)]);
+    let names: Vec<_> = snapshot.leases.iter().map(|status| &*status.lease).collect();
+    assert_eq!(names, ["b", "c", "named"]);
+}
+
+#[test]
+fn a_released_record_is_vacant_and_keeps_its_epoch() {
+    let mut memory = memory(RULES);
+    take_in(&mut memory, 10, vec![row("a", "h", 7, 10)]);
+    let released = take_in(&mut memory, 20, vec![Row { holder: None, ..row("a", "", 7, 10) }]);
+    assert_eq!(said(&released, "a"), (State::NoLeader, Reason::Released));
+    assert!(matches!(
+        status(&released, "a").evidence().unwrap().tenure,
+        Tenure::Vacant { how: Vacancy::Released, epoch: Some(Epoch(7)), .. }
+    ));
+}

@@ -1,0 +1,223 @@
+//! Reads that take long, fail, panic or never end. Time is paused: nothing here is slept on.
+
+use std::pin::Pin;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use super::*;
+use crate::lease::{
+    At, Clock, Columns, Epoch, Kind, Policies, Policy, Reading, Reason, Row, Rules, State, StoreTime, TokenKey,
+};
+use crate::store::{ReadError, ReadResult, Taken};
+
+/// What a store does when it is read.
+#[derive(Clone, Copy, Debug)]
+enum Does {
+    Answer(Duration),
+    Fail,
+    Panic,
+    /// It answers only long after its deadline, as if the deadline were nothing to it.
+    IgnoreTheDeadline,
+}
+
+#[derive(Debug)]
+struct Fake {
+    does: Arc<Mutex<Does>>,
+    reads: Arc<AtomicUsize>,
+}
+
+impl Store for Fake {
+    fn read(&mut self, deadline: Instant) -> Pin<Box<dyn Future<Output = ReadResult> + Send + '_>> {
+        let does = *self.does.lock().unwrap();
+        let read = self.reads.fetch_add(1, Ordering::SeqCst) + 1;
+        Box::pin(async move {
+            match does {
+                Does::Answer(takes) => match timeout_at(deadline, tokio::time::sleep(takes)).await {
+                    Ok(()) => Ok(taken(read as u64)),
+                    Err(_) => Err(ReadError::Timeout("slow".into())),
+                },
+                Does::Fail => Err(ReadError::Refused("no".into())),
+                Does::Panic => panic!("a store that panics"),
+                Does::IgnoreTheDeadline => {
+                    tokio::time::sleep(Duration::from_secs(3_600)).await;
+                    Ok(taken(read as u64))
+                }
+            }
+        })
+    }
+}
+
+/// A reading with one lease, whose epoch is the number of the read.
+fn taken(read: u64) -> Taken {
+    let now = StoreTime::from_unix_seconds(1_800_000_000).unwrap();
+    let row = Row {
+        lease: Some("a".into()),
+        holder: Some("h".into()),
+        epoch: Some(Epoch(read)),
+        expires_at: Some(now.plus(Duration::from_secs(10))),
+        progress_at: Some(now),
+        progress_epoch: Some(Epoch(read)),
+        ..Row::default()
+    };
+    let reading =
+        Reading { store_now: now, columns: Columns::all(), rows: vec![row], rejected: Vec::new(), over_limit: 0 };
+    let at = At { began: Duration::from_secs(read), ended: Duration::from_secs(read) };
+    Taken { reading, at, clock_offset: 0.0 }
+}
+
+#[derive(Debug)]
+struct Expecting;
+
+impl Policies for Expecting {
+    fn of(&self, _: &str) -> Arc<Policy> {
+        Arc::default()
+    }
+
+    fn expected(&self) -> Vec<Arc<str>> {
+        vec!["a".into()]
+    }
+}
+
+struct Handle {
+    does: Arc<Mutex<Does>>,
+    reads: Arc<AtomicUsize>,
+}
+
+impl Handle {
+    fn reads(&self) -> usize {
+        self.reads.load(Ordering::SeqCst)
+    }
+
+    fn now_does(&self, does: Does) {
+        *self.does.lock().unwrap() = does;
+    }
+}
+
+fn source(name: &str, does: Does) -> (Observable, Handle) {
+    let does = Arc::new(Mutex::new(does));
+    let reads = Arc::new(AtomicUsize::new(0));
+    let rules = Rules { kind: Kind::Standing, clock: Clock::Store, clock_skew: Rules::CLOCK_SKEW, max_leases: 10 };
+    let observable = Observable {
+        name: name.into(),
+        store: Box::new(Fake { does: Arc::clone(&does), reads: Arc::clone(&reads) }),
+        memory: Memory::new(name.into(), rules, TokenKey::new(b"key"), Arc::new(Expecting)),
+        timeout: Duration::from_secs(5),
+        reuse_for: Duration::from_secs(1),
+    };
+    (observable, Handle { does, reads })
+}
+
+fn observer<const N: usize>(does: [Does; N]) -> (Arc<Observer>, [Handle; N]) {
+    let mut number = 0;
+    let (sources, handles): (Vec<_>, Vec<_>) = does
+        .into_iter()
+        .map(|does| {
+            number += 1;
+            source(&format!("source-{number}"), does)
+        })
+        .unzip();
+    let observer = Observer::new(Exposition::without(|_| false), sources);
+    (Arc::new(observer), handles.try_into().ok().unwrap())
+}
+
+fn said(observed: &Observed) -> (State, Reason) {
+    let verdict = observed.snapshot.leases[0].verdict;
+    (verdict.state, verdict.reason)
+}
+
+fn within(seconds: f64) -> Instant {
+    Instant::now() + Duration::from_secs_f64(seconds)
+}
+
+const ACTIVE: (State, Reason) = (State::Active, Reason::Progressing);
+const TIMEOUT: (State, Reason) = (State::Unknown, Reason::StoreTimeout);
+const REFUSED: (State, Reason) = (State::Unknown, Reason::StoreRefused);
+
+#[tokio::test(start_paused = true)]
+async fn scrapes_at_once_and_close_together_share_one_reading() {
+    let (observer, [source]) = observer([Does::Answer(Duration::from_millis(100))]);
+    let scrapes: Vec<_> = (0..16)
+        .map(|_| {
+            let observer = Arc::clone(&observer);
+            tokio::spawn(async move { observer.observe(within(10.0)).await })
+        })
+        .collect();
+    for scrape in scrapes {
+        assert_eq!(said(&scrape.await.unwrap()[0]), ACTIVE);
+    }
+    assert_eq!(source.reads(), 1);
+    tokio::time::advance(Duration::from_millis(900)).await;
+    observer.observe(within(10.0)).await;
+    assert_eq!(source.reads(), 1, "within reuse_for");
+    tokio::time::advance(Duration::from_millis(200)).await;
+    observer.observe(within(10.0)).await;
+    assert_eq!(source.reads(), 2, "beyond reuse_for");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_slow_source_delays_no_other_and_is_unknown_by_the_deadline() {
+    let slow = Does::Answer(Duration::from_secs(60));
+    let (observer, [_slow, _quick]) = observer([slow, Does::Answer(Duration::from_millis(1))]);
+    let began = Instant::now();
+    let observed = observer.observe(within(2.0)).await;
+    assert!(began.elapsed() <= Duration::from_millis(2_010), "{:?}", began.elapsed());
+    assert_eq!((said(&observed[0]), said(&observed[1])), (TIMEOUT, ACTIVE));
+    let began = Instant::now();
+    let observed = observer.observe(within(60.0)).await;
+    assert!(began.elapsed() <= Duration::from_millis(5_010), "its own timeout: {:?}", began.elapsed());
+    assert_eq!((said(&observed[0]), said(&observed[1])), (TIMEOUT, ACTIVE));
+}
+
+#[tokio::test(start_paused = true)]
+async fn whoever_cannot_wait_for_a_read_under_way_learns_that_nothing_is_known_and_starts_no_other() {
+    let (observer, [source]) = observer([Does::Answer(Duration::from_secs(3))]);
+    let patient = tokio::spawn({
+        let observer = Arc::clone(&observer);
+        async move { observer.observe(within(10.0)).await }
+    });
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    assert_eq!(said(&observer.observe(within(0.5)).await[0]), TIMEOUT);
+    assert_eq!(said(&patient.await.unwrap()[0]), ACTIVE);
+    assert_eq!(source.reads(), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_failed_read_is_unknown_and_the_first_scrape_after_it_is_well_again() {
+    let (observer, [source]) = observer([Does::Answer(Duration::ZERO)]);
+    assert_eq!(said(&observer.observe(within(1.0)).await[0]), ACTIVE);
+    source.now_does(Does::Fail);
+    tokio::time::advance(Duration::from_secs(2)).await;
+    let observed = observer.observe(within(1.0)).await;
+    assert_eq!(said(&observed[0]), REFUSED);
+    assert_eq!(observed[0].snapshot.health.failures[ReadFailure::Refused as usize], 1);
+    source.now_does(Does::Answer(Duration::ZERO));
+    tokio::time::advance(Duration::from_secs(2)).await;
+    assert_eq!(said(&observer.observe(within(1.0)).await[0]), ACTIVE);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_store_that_panics_is_unknown_and_can_be_read_again() {
+    let (observer, [source, _other]) = observer([Does::Panic, Does::Answer(Duration::ZERO)]);
+    let observed = observer.observe(within(1.0)).await;
+    assert_eq!((said(&observed[0]), said(&observed[1])), (REFUSED, ACTIVE));
+    source.now_does(Does::Answer(Duration::ZERO));
+    assert_eq!(said(&observer.observe(within(1.0)).await[0]), ACTIVE);
+    assert_eq!(source.reads(), 2);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_read_that_ignores_its_deadline_is_never_joined_by_a_second_one() {
+    let (observer, [source]) = observer([Does::IgnoreTheDeadline]);
+    for _ in 0..100 {
+        assert_eq!(said(&observer.observe(within(1.0)).await[0]), TIMEOUT);
+    }
+    assert_eq!(source.reads(), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_scrape_that_goes_away_takes_no_reading_with_it() {
+    let (observer, [source]) = observer([Does::Answer(Duration::from_secs(1))]);
+    let impatient = observer.observe(within(10.0));
+    assert!(timeout_at(within(0.2), impatient).await.is_err());
+    assert_eq!(said(&observer.observe(within(10.0)).await[0]), ACTIVE);
+    assert_eq!(source.reads(), 1);
+}
