@@ -35,8 +35,8 @@ pub struct Observable {
     pub reuse_for: Duration,
 }
 
-/// All sources.
-#[derive(Debug)]
+/// All sources. A clone looks at the same ones and shares their readings.
+#[derive(Clone, Debug)]
 pub struct Observer {
     exposition: Exposition,
     sources: Vec<Arc<Source>>,

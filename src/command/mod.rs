@@ -1,6 +1,7 @@
 //! The command line: what was typed made into one command, and what came of it into an exit code.
 
 mod check;
+mod demo;
 pub mod scheduler;
 mod serve;
 mod sources;
@@ -31,6 +32,7 @@ pub struct CommandLine {
 enum Command {
     Status(status::Arguments),
     Check(check::Arguments),
+    Demo(demo::Arguments),
     Scheduler(scheduler::Args),
 }
 
@@ -77,6 +79,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         None => serve::run(&command_line.serve).map(|()| ExitCode::SUCCESS),
         Some(Command::Status(arguments)) => status::run(&arguments),
         Some(Command::Check(arguments)) => check::run(&arguments),
+        Some(Command::Demo(arguments)) => demo::run(&arguments),
         Some(Command::Scheduler(arguments)) => scheduler::run(arguments).map_err(Failure::from),
     };
     result.unwrap_or_else(|failure| {

@@ -1,0 +1,186 @@
+//! `lease-exporter demo`: the exporter at work on two schedulers of its own, without any configuration.
+//!
+//! Everything in it is the real thing: the schedulers follow the reference protocol on a store of their own, and the
+//! exporter is configured by a file, reads that store and serves, just as it does elsewhere. What the terminal shows of
+//! the lease is what the exporter says at that moment.
+
+mod acts;
+mod cast;
+mod feed;
+mod introduction;
+mod pace;
+mod player;
+mod shown;
+mod stage;
+mod story;
+#[cfg(test)]
+mod tests;
+mod voice;
+
+use std::io::{self, IsTerminal as _, Write};
+use std::net::{Ipv4Addr, SocketAddr};
+use std::pin::pin;
+use std::process::ExitCode;
+
+use clap::Args;
+use tokio::net::TcpListener;
+use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio_util::sync::CancellationToken;
+
+use super::serve::{runtime, serve};
+use super::{Failure, sources};
+use crate::lease::State;
+use crate::log;
+use crate::web::Settings;
+
+use cast::Cast;
+use feed::Feed;
+use pace::Pace;
+use player::Player;
+use stage::Stage;
+use voice::Voice;
+
+/// Show the exporter at work, without any configuration.
+///
+/// Starts two made-up schedulers that share one lease in an SQLite file of their own, and the exporter that watches
+/// them, and goes through what can happen to a lease: work moves, nothing is due, the leader hangs while it renews, it
+/// stops and the other takes over, the store cannot be read. Begins anew until Ctrl-C, and then leaves nothing behind.
+/// Nothing outside of a temporary folder is written, and only this machine can reach it.
+///
+/// With --once, the exit code is 1 if the exporter did not show what it should.
+#[derive(Clone, Debug, Args)]
+pub(super) struct Arguments {
+    /// How many times as fast, from 0.1 to 20
+    #[arg(long, value_name = "NUMBER", default_value = "1", value_parser = pace::parse)]
+    speed: Pace,
+
+    /// The port to serve on, on 127.0.0.1; 0 for any that is free
+    #[arg(long, value_name = "NUMBER", default_value_t = 10987)]
+    port: u16,
+
+    /// End after one round
+    #[arg(long)]
+    once: bool,
+
+    /// Keep the store and the configuration, and say where they are
+    #[arg(long)]
+    keep: bool,
+}
+
+/// What came of the demo.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct Outcome {
+    /// The states that were expected and shown, in order.
+    shown: Vec<State>,
+    /// How often something expected did not come.
+    missed: usize,
+}
+
+/// Shows it until it is over, or someone has seen enough.
+pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
+    log::start(log::Level::Warn, log::Format::Logfmt);
+    let stdout = io::stdout();
+    let colour = stdout.is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
+    let runtime = runtime()?;
+    let result = runtime.block_on(until_signalled(arguments, Voice::new(stdout, colour)));
+    // After a second signal something may still be under way, and is not waited for.
+    runtime.shutdown_background();
+    result
+}
+
+/// A first signal lets it clean up; a second one ends it where it is.
+async fn until_signalled(arguments: &Arguments, voice: Voice<impl Write>) -> Result<ExitCode, Failure> {
+    let mut signals = Signals::new().map_err(|error| Failure::System(format!("cannot wait for signals: {error}")))?;
+    let stop = CancellationToken::new();
+    let mut demo = pin!(show(arguments, voice, stop.clone()));
+    tokio::select! {
+        outcome = &mut demo => {
+            return outcome.map(|outcome| ExitCode::from(u8::from(arguments.once && outcome.missed > 0)));
+        }
+        () = signals.next() => stop.cancel(),
+    }
+    tokio::select! {
+        outcome = &mut demo => outcome.map(|_| ExitCode::SUCCESS),
+        () = signals.next() => Ok(ExitCode::from(130)),
+    }
+}
+
+struct Signals {
+    interrupt: Signal,
+    terminate: Signal,
+    hangup: Signal,
+}
+
+impl Signals {
+    fn new() -> io::Result<Self> {
+        Ok(Self {
+            interrupt: signal(SignalKind::interrupt())?,
+            terminate: signal(SignalKind::terminate())?,
+            // The terminal's window was closed: that must leave nothing behind either.
+            hangup: signal(SignalKind::hangup())?,
+        })
+    }
+
+    async fn next(&mut self) {
+        tokio::select! {
+            _ = self.interrupt.recv() => {}
+            _ = self.terminate.recv() => {}
+            _ = self.hangup.recv() => {}
+        }
+    }
+}
+
+/// Sets the stage, plays the story and clears everything away, whatever came of it.
+///
+/// It blocks for some milliseconds here and there, so it runs on a thread that serves nobody.
+async fn show(arguments: &Arguments, voice: Voice<impl Write>, stop: CancellationToken) -> Result<Outcome, Failure> {
+    let pace = arguments.speed;
+    let listener = listen(arguments.port).await?;
+    let address = listener.local_addr().map_err(|error| Failure::System(format!("cannot listen: {error}")))?;
+    let stage = Stage::set(pace, arguments.keep)?;
+    let config = sources::configuration(Some(&stage.config_file()))?;
+    let key = config.token_key.clone();
+    let observer = sources::observer(config)?;
+    // Not `stop` itself: a server that ends before it is told to is a failure.
+    let close = CancellationToken::new();
+    let mut server = tokio::spawn(serve(listener, observer.clone(), Settings::default(), close.clone()));
+    let cast = Cast::start(&stage, pace, key.as_ref())?;
+    let feed = Feed::start(stage.protocol()?, pace)?;
+    let mut player = Player::new(&stage, &cast, &feed, &observer, pace, voice);
+
+    let played = tokio::select! {
+        told = player.play(address, arguments.once) => Ok(told),
+        () = stop.cancelled() => Ok(Ok(())),
+        served = &mut server => Err(match served {
+            Ok(Err(failure)) => failure,
+            _ => Failure::System("the server ended unexpectedly".to_owned()),
+        }),
+    };
+    let (mut voice, outcome) = player.finish();
+    close.cancel();
+    let stopped = tokio::task::spawn_blocking(move || feed.stop().and(cast.stop())).await;
+    if played.is_ok() {
+        let _ = server.await;
+    }
+    let farewell = stage.clear()?;
+    let told = played?.and_then(|()| voice.farewell(&farewell));
+    if !matches!(stopped, Ok(Ok(()))) {
+        return Err(Failure::System("a scheduler ended unexpectedly".to_owned()));
+    }
+    match told {
+        // Whoever read it has seen enough.
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(outcome),
+        Err(error) => Err(Failure::System(format!("cannot write to standard output: {error}"))),
+        Ok(()) => Ok(outcome),
+    }
+}
+
+async fn listen(port: u16) -> Result<TcpListener, Failure> {
+    TcpListener::bind(SocketAddr::from((Ipv4Addr::LOCALHOST, port))).await.map_err(|error| {
+        let why = match error.kind() {
+            io::ErrorKind::AddrInUse => format!("port {port} is taken"),
+            _ => format!("cannot listen on port {port}: {error}"),
+        };
+        Failure::System(format!("{why}; choose another with --port=NUMBER, or any that is free with --port=0"))
+    })
+}

@@ -1,0 +1,126 @@
+use std::time::Duration;
+
+use super::pace::parse;
+use super::story::{Act, STORY};
+use super::*;
+use crate::lease::Reason;
+
+fn arguments(speed: &str) -> Arguments {
+    Arguments { speed: parse(speed).unwrap(), port: 0, once: true, keep: false }
+}
+
+#[test]
+fn times_are_scaled_to_whole_milliseconds() {
+    assert_eq!(parse("1").unwrap().stall_after(), Duration::from_secs(5));
+    assert_eq!(parse("0.1").unwrap().stall_after(), Duration::from_secs(50));
+    assert_eq!(parse("8").unwrap().stall_after(), Duration::from_millis(625));
+    assert_eq!(parse("3").unwrap().ttl(), Duration::from_millis(1000));
+    assert_eq!(parse("7").unwrap().ttl(), Duration::from_millis(429));
+    assert_eq!(parse("20").unwrap().of(1), Duration::from_millis(1));
+    for wrong in ["0", "0.09", "21", "-1", "nan", "inf", "fast", ""] {
+        parse(wrong).unwrap_err();
+    }
+}
+
+#[test]
+fn at_every_pace_the_lease_can_be_kept_and_work_moves_within_the_limit() {
+    for speed in ["0.1", "1", "7", "20"] {
+        let pace = parse(speed).unwrap();
+        assert!(pace.renew_every() * 4 < pace.ttl(), "{speed}");
+        assert!(pace.work_takes() * 2 < pace.due_every() && pace.due_every() * 3 < pace.stall_after(), "{speed}");
+        assert!(pace.look_every() * 3 < pace.ttl() && pace.reuse_for() < pace.look_every(), "{speed}");
+    }
+}
+
+#[test]
+fn the_story_shows_every_state_and_ends_as_it_begins() {
+    for state in State::ALL {
+        assert!(STORY.iter().any(|beat| beat.state == state), "{state}");
+    }
+    assert!(STORY[0].title.is_some());
+    assert_eq!(STORY.map(|beat| beat.state).last(), Some(&State::Active));
+    let reasons = STORY.map(|beat| beat.reason);
+    for reason in [Reason::NoProgress, Reason::Expired, Reason::StoreUnreachable, Reason::NothingDue] {
+        assert!(reasons.contains(&reason), "{reason}");
+    }
+    let at = |act| STORY.iter().position(|beat| beat.act == act).unwrap();
+    for (undone, done) in [(Act::Freeze, Act::Thaw), (Act::Pause, Act::Resume), (Act::Hide, Act::Reveal)] {
+        assert!(at(undone) < at(done));
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_story_is_shown_as_it_is_told() {
+    let mut out = Vec::new();
+    let outcome = show(&arguments("6"), Voice::new(&mut out, false), CancellationToken::new()).await.unwrap();
+    let out = String::from_utf8(out).unwrap();
+    assert_eq!(outcome, Outcome { shown: STORY.map(|beat| beat.state).to_vec(), missed: 0 }, "{out}");
+    // The same again, from the text: what the exporter showed, in this order, whatever else was seen between.
+    let mut lines = out.lines();
+    for expected in [
+        "active ",
+        "idle ",
+        "active ",
+        "stalled ",
+        "active ",
+        "no_leader ",
+        "took the lease",
+        "active ",
+        "late write under epoch 1 fenced",
+        "active ",
+        "unknown ",
+        "active ",
+        "nothing is left behind",
+    ] {
+        assert!(lines.any(|line| line.contains(expected)), "{expected:?} is not where it belongs in\n{out}");
+    }
+    assert!(!out.contains('\x1b'));
+    assert!(out.lines().all(|line| line.chars().count() <= 100), "{out}");
+}
+
+#[tokio::test]
+async fn whoever_has_seen_enough_may_leave() {
+    /// A pipe whose reader has gone after so many lines.
+    struct Pipe(usize);
+    impl Write for Pipe {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.0 = self
+                .0
+                .checked_sub(bytes.iter().filter(|byte| **byte == b'\n').count())
+                .ok_or(io::ErrorKind::BrokenPipe)?;
+            Ok(bytes.len())
+        }
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+    for lines in [0, 20] {
+        let outcome = show(&arguments("20"), Voice::new(Pipe(lines), false), CancellationToken::new()).await.unwrap();
+        assert!(outcome.shown.len() < STORY.len());
+    }
+}
+
+#[tokio::test]
+async fn a_stop_in_the_midst_of_it_leaves_nothing_behind() {
+    let mut out = Vec::new();
+    let stop = CancellationToken::new();
+    let arguments = arguments("1");
+    let stopped = async {
+        tokio::time::sleep(Duration::from_millis(300)).await;
+        stop.cancel();
+    };
+    let (outcome, ()) = tokio::join!(show(&arguments, Voice::new(&mut out, false), stop.clone()), stopped);
+    assert_eq!(outcome.unwrap().missed, 0);
+    assert!(String::from_utf8(out).unwrap().ends_with("nothing is left behind.\n"));
+}
+
+#[tokio::test]
+async fn a_port_that_is_taken_is_said_before_anything_is_made() {
+    let taken = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
+    let port = taken.local_addr().unwrap().port();
+    let mut out = Vec::new();
+    let arguments = Arguments { port, ..arguments("1") };
+    let failure = show(&arguments, Voice::new(&mut out, false), CancellationToken::new()).await.unwrap_err();
+    assert!(failure.to_string().starts_with(&format!("port {port} is taken; choose another with --port")), "{failure}");
+    assert!(out.is_empty());
+}
