@@ -16,12 +16,17 @@ fn every_deviation_of_a_query_from_the_contract_is_told_by_name() {
         "CREATE TABLE job (name TEXT, beat REAL); INSERT INTO job VALUES ('nightly', 1000)",
     );
     let untouched = |after: &str| {
-        let jobs: (i64, String) =
-            connection.query_row("SELECT count(*), max(name) FROM job", [], |row| Ok((row.get(0)?, row.get(1)?))).unwrap();
+        let jobs: (i64, String) = connection
+            .query_row("SELECT count(*), max(name) FROM job", [], |row| Ok((row.get(0)?, row.get(1)?)))
+            .unwrap();
         assert_eq!(jobs, (1, "nightly".to_owned()), "{after} changed the store");
     };
     for (query, reason, told) in [
-        ("SELECT unixepoch() AS store_now, name AS lease, beat AS last_beat FROM job", "schema_mismatch", "`last_beat`"),
+        (
+            "SELECT unixepoch() AS store_now, name AS lease, beat AS last_beat FROM job",
+            "schema_mismatch",
+            "`last_beat`",
+        ),
         ("SELECT name AS lease, beat AS renewed_at FROM job", "schema_mismatch", "`store_now`"),
         ("SELECT unixepoch() AS store_now, 1 AS due, 2 AS due", "schema_mismatch", "the column `due` twice"),
         ("SELECT unixepoch() AS store_now, name AS lease FROM jobs", "schema_mismatch", "no such table: jobs"),

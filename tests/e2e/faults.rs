@@ -283,9 +283,8 @@ fn two_hundred_faulty_scrapes_leave_no_file_open_and_no_thread_behind() {
         + &source("slow", "tables.db", &format!("query: \"{ENDLESS}\""))
         + &source("steady", "tables.db", &format!("query: \"{STEADY}\""));
     let exporter = Exporter::start(folder.path(), &format!("sources:\n{yaml}"));
-    let resources = |metrics: &Metrics| {
-        ["process_open_fds", "process_threads"].map(|name| metrics.value(name, &[]).unwrap())
-    };
+    let resources =
+        |metrics: &Metrics| ["process_open_fds", "process_threads"].map(|name| metrics.value(name, &[]).unwrap());
     // Threads that read are kept for the next read, so their number is settled after a few.
     for _ in 0..20 {
         exporter.get_at_once("/metrics", 3);

@@ -17,5 +17,6 @@ mod faults;
 mod harness;
 mod hostile;
 mod limits;
+mod preset;
 mod secrets;
 mod story;

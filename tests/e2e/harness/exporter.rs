@@ -105,7 +105,12 @@ impl Exporter {
 
     /// Asks it to end, as a service manager does, and waits until it has.
     pub(crate) fn stop(self) -> Finished {
-        self.process.signal(Signal::TERM);
+        self.stop_by(Signal::TERM)
+    }
+
+    /// Sends it a signal that ends it, and waits until it has.
+    pub(crate) fn stop_by(self, signal: Signal) -> Finished {
+        self.process.signal(signal);
         self.process.finish()
     }
 

@@ -74,9 +74,7 @@ impl Metrics {
                 sample.name == name && is_of(sample, "source", source) && is_of(sample, "lease", lease)
             })
         };
-        if of_lease("lease_state").next().is_none() {
-            return None;
-        }
+        of_lease("lease_state").next()?;
         let mut values = BTreeMap::new();
         for set in ["lease_state", "lease_authority_state", "lease_progress_state"] {
             let current: Vec<_> = of_lease(set).filter(|sample| sample.value == "1").collect();
@@ -92,7 +90,10 @@ impl Metrics {
     /// The names of the leases of a source, in the order of the scrape.
     pub(crate) fn leases(&self, source: &str) -> Vec<&str> {
         let reasons = self.samples.iter().filter(|sample| sample.name == "lease_state_reason");
-        reasons.filter(|sample| sample.labels["source"] == source).map(|sample| sample.labels["lease"].as_str()).collect()
+        reasons
+            .filter(|sample| sample.labels["source"] == source)
+            .map(|sample| sample.labels["lease"].as_str())
+            .collect()
     }
 }
 

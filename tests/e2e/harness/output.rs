@@ -47,28 +47,13 @@ impl Output {
         self.0.0.lock().unwrap().lines.join("\n")
     }
 
-    /// How many lines there are so far.
-    pub(crate) fn len(&self) -> usize {
-        self.0.0.lock().unwrap().lines.len()
-    }
-
-    /// The lines so far.
-    pub(crate) fn lines(&self) -> Vec<String> {
-        self.0.0.lock().unwrap().lines.clone()
-    }
-
     /// Waits for a line that has this in it, and gives it.
     pub(crate) fn wait_for(&self, part: &str) -> String {
-        self.wait_after(0, part)
-    }
-
-    /// Waits for a line that has this in it, not counting the first `seen` lines.
-    pub(crate) fn wait_after(&self, seen: usize, part: &str) -> String {
         let (lock, changed) = &*self.0;
         let until = now() + PATIENCE;
         let mut written = lock.lock().unwrap();
         loop {
-            if let Some(line) = written.lines.iter().skip(seen).find(|line| line.contains(part)) {
+            if let Some(line) = written.lines.iter().find(|line| line.contains(part)) {
                 return line.clone();
             }
             let left = until.saturating_sub(now());

@@ -21,10 +21,7 @@ pub(crate) fn command<A: AsRef<std::ffi::OsStr>>(arguments: impl IntoIterator<It
 }
 
 /// The same for a copy of the program.
-pub(crate) fn command_of<A: AsRef<std::ffi::OsStr>>(
-    program: &Path,
-    arguments: impl IntoIterator<Item = A>,
-) -> Command {
+pub(crate) fn command_of<A: AsRef<std::ffi::OsStr>>(program: &Path, arguments: impl IntoIterator<Item = A>) -> Command {
     let mut command = Command::new(program);
     command.args(arguments).env_remove("LEASE_EXPORTER_CONFIG_FILE").env("COLUMNS", "100").stdin(Stdio::null());
     command

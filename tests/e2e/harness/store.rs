@@ -38,6 +38,6 @@ pub(crate) const STEADY: &str = "WITH clock AS MATERIALIZED (SELECT unixepoch('s
     SELECT now AS store_now, 'steady' AS lease, 'someone' AS holder, 1 AS epoch, 1000000000 AS acquired_at, \
     now AS renewed_at, now + 60 AS expires_at, now AS progress_at, 1 AS progress_epoch, 0 AS due FROM clock";
 
-/// A query that would run for hours.
+/// A query that would run for hours, and keeps writers out of the file for as long.
 pub(crate) const ENDLESS: &str = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 100000000000) \
-    SELECT unixepoch() AS store_now, 'slow' AS lease, count(*) AS due FROM n";
+    SELECT unixepoch() AS store_now, 'slow' AS lease, count(*) + (SELECT count(*) FROM sqlite_schema) AS due FROM n";
