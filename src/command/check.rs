@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use clap::Args;
 use tokio::time::Instant;
 
-use super::serve::runtime;
+use super::serve::block_on;
 use super::{Failure, sources};
 use crate::config::{Config, Origin, Source};
 use crate::lease::Columns;
@@ -30,7 +30,7 @@ pub(super) struct Arguments {
 
 pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let config = sources::configuration(arguments.config_file.as_deref())?;
-    let (text, well) = if arguments.connect { connect(&config)? } else { (summary(&config), true) };
+    let (text, well) = if arguments.connect { block_on(connect(&config))? } else { (summary(&config), true) };
     std::io::stdout()
         .write_all(text.as_bytes())
         .map_err(|error| Failure::System(format!("cannot write to standard output: {error}")))?;
@@ -52,14 +52,13 @@ fn introduction(source: &Source) -> String {
     format!("{name}: {store}, {origin}, {} leases, times on the {}'s clock", rules.kind, rules.clock)
 }
 
-fn connect(config: &Config) -> Result<(String, bool), Failure> {
-    let runtime = runtime()?;
+async fn connect(config: &Config) -> (String, bool) {
     let mut well = true;
     let mut text = String::new();
     for source in &config.sources {
         text.push_str(&introduction(source));
         let mut store = sources::store(source);
-        match runtime.block_on(store.read(Instant::now() + source.timeout)) {
+        match store.read(Instant::now() + source.timeout).await {
             Ok(taken) => {
                 well &= taken.reading.rejected.is_empty() && taken.reading.over_limit == 0;
                 text.push_str(&found(&taken));
@@ -70,7 +69,7 @@ fn connect(config: &Config) -> Result<(String, bool), Failure> {
             }
         }
     }
-    Ok((text, well))
+    (text, well)
 }
 
 fn found(taken: &Taken) -> String {

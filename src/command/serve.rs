@@ -92,12 +92,12 @@ pub(super) fn run(arguments: &Arguments) -> Result<(), Failure> {
         max_requests: arguments.max_requests,
         ..Settings::default()
     };
-    runtime()?.block_on(async {
+    block_on(async {
         let listener = listen(arguments.listen_address).await?;
         info!(address = %listener.local_addr().unwrap_or(arguments.listen_address), "listening");
         let shutdown = shutdown_on_signal()?;
         serve(listener, observer, settings, shutdown).await
-    })
+    })?
 }
 
 /// Two threads that answer; reading and rendering have theirs beside them.
@@ -108,6 +108,15 @@ pub(super) fn runtime() -> Result<tokio::runtime::Runtime, Failure> {
         .enable_all()
         .build()
         .map_err(|error| Failure::System(format!("cannot start: {error}")))
+}
+
+/// Runs a command to its end. A read still under way then is not waited for: it changes nothing, and may be stuck in
+/// the file system.
+pub(super) fn block_on<T>(command: impl Future<Output = T>) -> Result<T, Failure> {
+    let runtime = runtime()?;
+    let done = runtime.block_on(command);
+    runtime.shutdown_background();
+    Ok(done)
 }
 
 /// Listens; where a machine has no IPv6, every address means every IPv4 address.

@@ -8,7 +8,7 @@ use std::time::Duration;
 use clap::Args;
 use tokio::time::Instant;
 
-use super::serve::{LogArguments, runtime};
+use super::serve::{LogArguments, block_on};
 use super::{Failure, sources};
 use crate::expose::{Counts, table};
 use crate::lease::State;
@@ -36,7 +36,7 @@ const PATIENCE: Duration = Duration::from_secs(120);
 pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     arguments.log.start();
     let observer = sources::observer(sources::configuration(arguments.config_file.as_deref())?)?;
-    let observed = runtime()?.block_on(observer.observe(Instant::now() + PATIENCE));
+    let observed = block_on(observer.observe(Instant::now() + PATIENCE))?;
     let snapshots: Vec<_> = observed.iter().map(|observed| &*observed.snapshot).collect();
     let mut text = String::new();
     // Writing into a string cannot fail.

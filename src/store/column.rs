@@ -15,19 +15,21 @@ const LONGEST_TTL: f64 = 3_153_600_000.0;
 pub(super) fn columns<'a>(names: impl Iterator<Item = &'a str>) -> Result<Vec<Column>, ReadError> {
     let mut columns = Vec::new();
     let mut unknown = Vec::new();
-    for name in names {
+    for (at, name) in names.enumerate() {
         match Column::ALL.into_iter().find(|column| column.as_str().eq_ignore_ascii_case(name)) {
             Some(column) if columns.contains(&column) => {
                 return Err(ReadError::SchemaMismatch(format!("the query returns the column `{column}` twice")));
             }
             Some(column) => columns.push(column),
-            None => unknown.push(format!("`{name}`")),
+            None if is_plain(name) => unknown.push(format!("`{name}`")),
+            // Of an expression without a name stores make one from its text, which may hold anything.
+            None => unknown.push(format!("an expression as column {}, which needs `AS` and a name", at + 1)),
         }
     }
     if !unknown.is_empty() {
         let known: Vec<_> = Column::ALL.iter().map(|column| column.as_str()).collect();
         return Err(ReadError::SchemaMismatch(format!(
-            "the query returns {}, which the reading contract does not have; it has {}",
+            "the query returns {}; the reading contract does not have that, but {}",
             unknown.join(", "),
             known.join(", ")
         )));
@@ -38,6 +40,12 @@ pub(super) fn columns<'a>(names: impl Iterator<Item = &'a str>) -> Result<Vec<Co
         ));
     }
     Ok(columns)
+}
+
+fn is_plain(name: &str) -> bool {
+    name.len() <= 63
+        && name.starts_with(|first: char| first.is_ascii_alphabetic() || first == '_')
+        && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
 }
 
 /// What a source returns, as a set.
@@ -151,6 +159,8 @@ mod tests {
         let error = |names: &[&str]| columns(names.iter().copied()).unwrap_err().to_string();
         assert!(error(&["store_now", "owner", "lease", "ts"]).contains("`owner`, `ts`"));
         assert!(error(&["lease"]).contains("`store_now`"));
+        let unnamed = error(&["store_now", "'planted'", "count(\"planted\")", "planted secret", "1planted"]);
+        assert!(unnamed.contains("an expression as column 2") && !unnamed.contains("planted"), "{unnamed}");
         assert!(error(&["store_now", "due", "DUE"]).contains("`due` twice"));
         assert_eq!(columns(["Store_Now", "lease"].into_iter()).unwrap(), [Column::StoreNow, Column::Lease]);
     }

@@ -16,7 +16,7 @@ use tokio::time::Instant;
 
 use crate::lease::{At, ReadFailure, Reading};
 
-pub use limit::Limited;
+pub use limit::{Kept, Limited};
 
 /// What the future of a read gives.
 pub type ReadResult = Result<Taken, ReadError>;

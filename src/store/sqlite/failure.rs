@@ -47,15 +47,19 @@ impl Failure {
             Self::Told(error) => return error,
             Self::Sqlite(error) => error,
         };
-        let (code, message) = match error {
-            rusqlite::Error::SqliteFailure(code, message) => (code, message),
-            rusqlite::Error::SqlInputError { error, msg, .. } => (error, Some(msg)),
+        let (code, message, offset) = match error {
+            rusqlite::Error::SqliteFailure(code, message) => (code, message, -1),
+            rusqlite::Error::SqlInputError { error, msg, offset, .. } => (error, Some(msg), offset),
             rusqlite::Error::InvalidQuery => {
                 return ReadError::SchemaMismatch("the query is not one that only reads".to_owned());
             }
+            rusqlite::Error::MultipleStatement => {
+                return ReadError::SchemaMismatch(
+                    "the query is more than one statement; it must be one SELECT".to_owned(),
+                );
+            }
             other => return ReadError::Refused(format!("SQLite: {other}")),
         };
-        let said = || message.clone().unwrap_or_else(|| code.to_string());
         match (code.code, code.extended_code) {
             (ErrorCode::OperationInterrupted, _) => {
                 ReadError::Timeout("the query took longer than it may; see `timeout`".to_owned())
@@ -81,11 +85,36 @@ impl Failure {
             (ErrorCode::DatabaseCorrupt, _) => {
                 ReadError::Refused("the database file is damaged (SQLITE_CORRUPT)".to_owned())
             }
-            // What SQLite says of a statement names its tables and columns, never a value.
-            (ErrorCode::Unknown, ffi::SQLITE_ERROR) => ReadError::SchemaMismatch(format!("SQLite: {}", said())),
+            (ErrorCode::Unknown, ffi::SQLITE_ERROR) => {
+                ReadError::SchemaMismatch(of_statement(&message.unwrap_or_default(), offset))
+            }
             (ErrorCode::SchemaChanged, _) => ReadError::SchemaMismatch("the schema changed during the read".to_owned()),
             _ => ReadError::Refused(format!("SQLite: {code}")),
         }
+    }
+}
+
+/// What SQLite says of a statement, where that names tables, columns and functions. Else it may repeat a piece of the
+/// statement or a value of a row, so only the place is told.
+fn of_statement(message: &str, offset: i32) -> String {
+    const NAMING: [&str; 6] = [
+        "no such table: ",
+        "no such column: ",
+        "no such function: ",
+        "ambiguous column name: ",
+        "misuse of aggregate: ",
+        "wrong number of arguments to function ",
+    ];
+    const WHOLE: [&str; 3] = ["incomplete input", "integer overflow", "malformed JSON"];
+    let told = match message {
+        _ if WHOLE.contains(&message) || NAMING.iter().any(|start| message.starts_with(start)) => message,
+        _ if message.ends_with(": syntax error") => "syntax error",
+        _ if message.starts_with("unrecognized token: ") => "unrecognized token",
+        _ => "it does not accept the query, and what it says may hold values",
+    };
+    match usize::try_from(offset) {
+        Ok(offset) => format!("SQLite: {told}, at byte {offset} of the query"),
+        Err(_) => format!("SQLite: {told}"),
     }
 }
 

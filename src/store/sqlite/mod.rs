@@ -97,6 +97,10 @@ impl Store for SqliteStore {
 
 fn read(path: &PathBuf, query: &Query, open: &mut Option<Open>, deadline: Duration) -> ReadResult {
     let metadata = std::fs::metadata(path).map_err(|error| failure::of_file(&error))?;
+    if !metadata.is_file() {
+        // A folder cannot be read, and a pipe would keep its reader waiting for ever.
+        return Err(ReadError::Unreachable("what is at the configured path is not a file".to_owned()));
+    }
     let file = FileId { device: metadata.dev(), inode: metadata.ino() };
     if open.as_ref().is_some_and(|open| open.file != file) {
         *open = None;

@@ -10,7 +10,7 @@ use super::failure::Failure;
 use crate::clock;
 use crate::lease::{At, Column, Reading, RejectedRow, Row, RowFault, StoreTime};
 use crate::store::column::{Value, columns, reported};
-use crate::store::{Limited, ReadError, Taken};
+use crate::store::{Kept, Limited, ReadError, Taken};
 
 /// How many steps of SQLite's virtual machine pass between two looks at the clock: some tens of microseconds.
 const STEPS_BETWEEN_LOOKS: i32 = 10_000;
@@ -75,9 +75,9 @@ impl Query {
         while let Some(row) = rows.next()? {
             decoder.row(row)?;
         }
-        let (rows, over_limit) = decoder.rows.finish();
+        let Kept { rows, rejected, over_limit } = decoder.rows.finish();
         Ok(Taken {
-            reading: Reading { store_now, columns: reported(&columns), rows, rejected: decoder.rejected, over_limit },
+            reading: Reading { store_now, columns: reported(&columns), rows, rejected, over_limit },
             at,
             clock_offset: store_now.unix_seconds() - wall_clock,
         })
@@ -90,13 +90,12 @@ struct Decoder<'a> {
     lease_at: Option<usize>,
     only_lease: &'a Arc<str>,
     rows: Limited,
-    rejected: Vec<RejectedRow>,
 }
 
 impl<'a> Decoder<'a> {
     fn new(columns: &'a [Column], only_lease: &'a Arc<str>, max_leases: usize) -> Self {
         let lease_at = columns.iter().position(|column| *column == Column::Lease);
-        Self { columns, lease_at, only_lease, rows: Limited::new(max_leases), rejected: Vec::new() }
+        Self { columns, lease_at, only_lease, rows: Limited::new(max_leases) }
     }
 
     fn store_now(&self, row: &rusqlite::Row<'_>) -> Result<StoreTime, Failure> {
@@ -118,7 +117,7 @@ impl<'a> Decoder<'a> {
                 Ok(Some(name)) if !self.rows.admits(&name) => return Ok(()),
                 Ok(name) => name.map(Arc::from),
                 Err(fault) => {
-                    self.rejected.push(RejectedRow { lease: None, column: Column::Lease, fault });
+                    self.rows.reject(RejectedRow { lease: None, column: Column::Lease, fault });
                     return Ok(());
                 }
             },
@@ -126,7 +125,7 @@ impl<'a> Decoder<'a> {
         let mut decoded = Row { lease, ..Row::default() };
         for (at, column) in self.columns.iter().enumerate() {
             if let Err(fault) = decode(&mut decoded, *column, value(row.get_ref(at)?)) {
-                self.rejected.push(RejectedRow { lease: decoded.lease, column: *column, fault });
+                self.rows.reject(RejectedRow { lease: decoded.lease, column: *column, fault });
                 return Ok(());
             }
         }
@@ -134,7 +133,7 @@ impl<'a> Decoder<'a> {
             Row { lease: Some(_), .. } => self.rows.push(decoded),
             // The one row of a source without leases, which carries the clock alone.
             Row { holder: None, epoch: None, acquired_at: None, renewed_at: None, expires_at: None, .. } => {}
-            _ => self.rejected.push(RejectedRow { lease: None, column: Column::Lease, fault: RowFault::NoName }),
+            _ => self.rows.reject(RejectedRow { lease: None, column: Column::Lease, fault: RowFault::NoName }),
         }
         Ok(())
     }

@@ -1,0 +1,246 @@
+//! The command line: what it says, and with which exit code.
+
+use std::fs;
+use std::path::Path;
+
+use super::harness::exporter::configure;
+use super::harness::process::{Finished, Process, command};
+use super::harness::store::{STEADY, active, folder, reference};
+use super::harness::{Exporter, check, promtool, run, status};
+
+fn one_source(folder: &Path) -> String {
+    drop(reference(&folder.join("scheduler.db")).execute_batch(&active("planner")));
+    "sources:\n  - name: documents\n    store: sqlite://scheduler.db\n    preset: reference\n    reuse_for: 0s\n"
+        .to_owned()
+}
+
+/// It failed with this exit code, said this and nothing else.
+fn fails(finished: &Finished, code: i32, message: &str) {
+    assert_eq!(finished.stderr.trim_end(), message.trim_end());
+    assert_eq!(finished.stdout, "");
+    assert_eq!(finished.code, Some(code));
+}
+
+#[test]
+fn help_is_as_it_was() {
+    for (name, arguments) in [
+        ("help-serve.txt", &["--help"][..]),
+        ("help-status.txt", &["status", "--help"]),
+        ("help-check.txt", &["check", "--help"]),
+        ("help-scheduler.txt", &["scheduler", "--help"]),
+    ] {
+        let help = run(arguments);
+        assert_eq!(help.code, Some(0), "{}", help.all());
+        assert_eq!(help.stderr, "");
+        let text = help.stdout + "\n";
+        assert!(
+            text.lines().all(|line| line.chars().count() <= 100),
+            "{name} is wider than it was asked to be:\n{text}"
+        );
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden").join(name);
+        if std::env::var_os("UPDATE_GOLDEN").is_some() {
+            fs::write(&path, &text).unwrap();
+        }
+        let golden = fs::read_to_string(&path).unwrap_or_default();
+        assert_eq!(golden, text, "{name} differs; UPDATE_GOLDEN=1 rewrites it");
+    }
+}
+
+#[test]
+fn version_is_told() {
+    let version = run(&["--version"]);
+    assert_eq!((version.code, version.stdout), (Some(0), format!("lease-exporter {}", env!("CARGO_PKG_VERSION"))));
+}
+
+#[test]
+fn what_cannot_be_typed_is_refused_with_exit_code_3_and_a_way_out() {
+    for (arguments, message) in [
+        (
+            &["--config.fil=x"][..],
+            "error: unexpected argument '--config.fil' found\n\n  \
+             tip: a similar argument exists: '--config.file'\n\n\
+             Usage: lease-exporter --config.file <FILE>\n\n\
+             For more information, try '--help'.",
+        ),
+        (
+            &["--web.listen-address=nowhere"],
+            "error: invalid value 'nowhere' for '--web.listen-address <[HOST]:PORT>': not an address with a port; \
+             write `:10987`, `127.0.0.1:10987` or `[::1]:10987`\n\nFor more information, try '--help'.",
+        ),
+        (
+            &["--web.listen-address=:99999"],
+            "error: invalid value ':99999' for '--web.listen-address <[HOST]:PORT>': `99999` is no port; write \
+             `:10987`\n\nFor more information, try '--help'.",
+        ),
+        (
+            &["--web.telemetry-path=metrics"],
+            "error: invalid value 'metrics' for '--web.telemetry-path <PATH>': a path starts with `/` and names \
+             something, like `/metrics`\n\nFor more information, try '--help'.",
+        ),
+        (
+            &["--log.level=loud"],
+            "error: invalid value 'loud' for '--log.level <LEVEL>'\n  \
+             [possible values: debug, info, warn, error]\n\nFor more information, try '--help'.",
+        ),
+        (
+            &["stats"],
+            "error: unrecognized subcommand 'stats'\n\n  tip: a similar subcommand exists: 'status'\n\n\
+             Usage: lease-exporter [OPTIONS]\n       lease-exporter <COMMAND>\n\nFor more information, try '--help'.",
+        ),
+        (
+            &["scheduler", "--store=sqlite:///x.db"],
+            "error: the following required arguments were not provided:\n  --lease <NAME>\n\n\
+             Usage: lease-exporter scheduler --store <URL> --lease <NAME>\n\nFor more information, try '--help'.",
+        ),
+        (
+            &["scheduler", "--store=/x.db", "--lease=a"],
+            "lease-exporter: --store: expected sqlite:///absolute/path or sqlite://relative/path, without parameters",
+        ),
+        (
+            &["scheduler", "--store=sqlite:///x.db", "--lease=a", "--ttl=1s", "--renew-every=1s"],
+            "lease-exporter: renew-every (1s) must be shorter than ttl (1s): raise ttl or lower renew-every",
+        ),
+    ] {
+        fails(&run(arguments), 3, message);
+    }
+}
+
+#[test]
+fn without_a_configuration_each_command_says_where_to_begin() {
+    let message = "lease-exporter: no configuration: name a file with --config.file=FILE, or run `lease-exporter demo` \
+        to see it at work";
+    for arguments in [&[][..], &["status"], &["check"]] {
+        fails(&run(arguments), 3, message);
+    }
+}
+
+#[test]
+fn a_configuration_that_is_not_there_is_named_as_it_was_typed() {
+    let folder = folder();
+    let path = folder.path().join("none.yml").display().to_string();
+    let config = format!("--config.file={path}");
+    let message = format!(
+        "lease-exporter: {path}: the file cannot be used: there is none of that name; relative paths start at the \
+         configuration's folder"
+    );
+    for arguments in [&[config.as_str()][..], &["status", &config], &["check", &config]] {
+        fails(&run(arguments), 3, &message);
+    }
+}
+
+#[test]
+fn everything_that_is_wrong_with_a_configuration_is_told_at_once_with_its_line() {
+    let folder = folder();
+    let yaml = "sources:\n  - name: documents\n    store: sqlite://scheduler.db\n    preset: refrence\n    timeout: 0s\n\
+        leases:\n  - match: { source: document }\n    alerts: [LeaseWorkStaled]\n";
+    let path = configure(folder.path(), yaml).display().to_string();
+    let refused = run(&[&format!("--config.file={path}")]);
+    let expected = format!(
+        "lease-exporter: {path}:4: there is no such preset: `refrence`; the presets are reference\n\
+         {path}:5: `timeout` cannot be this: `0s`; "
+    );
+    assert!(refused.stderr.starts_with(&expected), "{}", refused.stderr);
+    for line in ["7: no source has such a name: `document`", "8: there is no such alert: `LeaseWorkStaled`"] {
+        assert!(refused.stderr.contains(&format!("\n{path}:{line}")), "{}", refused.stderr);
+    }
+    assert_eq!((refused.code, refused.stdout.as_str(), refused.stderr.lines().count()), (Some(3), "", 4));
+}
+
+#[test]
+fn a_port_that_is_taken_is_told_with_exit_code_4_and_a_way_out() {
+    let folder = folder();
+    let yaml = one_source(folder.path());
+    let exporter = Exporter::start(folder.path(), &yaml);
+    let config = format!("--config.file={}", configure(folder.path(), &yaml).display());
+    let listen = format!("--web.listen-address={}", exporter.address());
+    let refused = run(&[&config, &listen, "--log.level=error"]);
+    let message = format!(
+        "lease-exporter: cannot listen on {}: Address already in use (os error 98); choose another with \
+         --web.listen-address",
+        exporter.address()
+    );
+    fails(&refused, 4, &message);
+    assert_eq!(exporter.get("/-/healthy").status, 200);
+}
+
+#[test]
+fn promtool_accepts_what_a_running_exporter_shows_of_good_and_bad_sources() {
+    let folder = folder();
+    let yaml = one_source(folder.path())
+        + "  - name: gone\n    store: sqlite://gone.db\n    preset: reference\n"
+        + &format!("  - name: own\n    store: sqlite://scheduler.db\n    query: \"{STEADY}\"\n")
+        + "leases:\n  - match: { source: gone, lease: expected }\n    alerts: [LeaseWorkStalled, LeaseNoLeader]\n    \
+           overdue_after: 1h\n";
+    let exporter = Exporter::start(folder.path(), &yaml);
+    for _ in 0..2 {
+        let metrics = exporter.scrape();
+        assert_eq!(metrics.says("documents", "planner"), Some(("active", "progressing")));
+        assert_eq!(metrics.says("own", "steady"), Some(("active", "progressing")));
+        assert_eq!(metrics.says("gone", "expected"), Some(("unknown", "store_unreachable")));
+        let enabled = [("source", "gone"), ("lease", "expected"), ("alert", "LeaseNoLeader")];
+        assert_eq!(metrics.value("lease_alert_enabled", &enabled), Some(1.0));
+        assert_eq!(metrics.value("lease_exporter_build_info", &[]), Some(1.0));
+        promtool::accepts(metrics.text());
+    }
+}
+
+#[test]
+fn the_exit_code_of_status_is_that_of_the_worst_lease() {
+    let folder = folder();
+    let yaml = one_source(folder.path());
+    let of = |more: &str| status(folder.path(), &format!("{yaml}{more}"));
+    assert_eq!(of("").code, Some(0));
+    let absent = of("leases:\n  - match: { lease: another }\n");
+    assert_eq!(absent.code, Some(1), "{}", absent.all());
+    let unread = of("  - name: gone\n    store: sqlite://gone.db\n    preset: reference\n");
+    assert_eq!(unread.code, Some(2), "{}", unread.all());
+    assert!(unread.stdout.contains("gone: could not be read after") && unread.stdout.contains("planner"));
+    let none = status(
+        folder.path(),
+        "sources:\n  - name: s\n    store: sqlite://scheduler.db\n    query: SELECT 1 AS store_now, NULL AS lease\n",
+    );
+    assert_eq!((none.code, none.stdout.as_str()), (Some(0), "no leases"));
+}
+
+#[test]
+fn check_reads_nothing_unless_it_is_told_to_connect() {
+    let folder = folder();
+    let yaml = "sources:\n  - name: gone\n    store: sqlite://gone.db\n    preset: reference\n";
+    let config = format!("--config.file={}", configure(folder.path(), yaml).display());
+    let checked = run(&["check", &config]);
+    let introduction = "gone: sqlite, preset reference, standing leases, times on the store's clock";
+    let hint = "The configuration is well formed; --connect reads each source too.";
+    assert_eq!((checked.code, checked.stdout), (Some(0), format!("{introduction}\n{hint}")));
+    let connected = check(folder.path(), yaml);
+    let told = "cannot be read (store_unreachable): there is no file at the configured path";
+    assert_eq!((connected.code, connected.stdout), (Some(2), format!("{introduction}\n  {told}")));
+}
+
+#[test]
+fn the_configuration_can_be_named_by_the_environment_and_the_metrics_moved() {
+    let folder = folder();
+    let path = configure(folder.path(), &one_source(folder.path()));
+    let mut moved = command(["--web.listen-address=127.0.0.1:0", "--web.telemetry-path=/elsewhere"]);
+    moved.env("LEASE_EXPORTER_CONFIG_FILE", &path);
+    let exporter = Exporter::started(Process::start(moved));
+    assert_eq!(exporter.get("/metrics").status, 404);
+    assert!(exporter.get("/elsewhere").body.contains("lease_state{source=\"documents\",lease=\"planner\""));
+    assert!(exporter.get("/").body.contains("href=\"elsewhere\""));
+}
+
+#[test]
+fn each_line_of_a_json_log_is_an_object_and_a_source_that_fails_is_logged_once() {
+    let folder = folder();
+    let yaml = "sources:\n  - name: gone\n    store: sqlite://gone.db\n    preset: reference\n    reuse_for: 0s\n";
+    let exporter = Exporter::start_with(folder.path(), yaml, &["--log.format=json"]);
+    for _ in 0..5 {
+        exporter.scrape();
+    }
+    let finished = exporter.stop();
+    let lines: Vec<serde_json::Value> =
+        finished.stderr.lines().map(|line| serde_json::from_str(line).unwrap_or_else(|_| panic!("{line}"))).collect();
+    let failures: Vec<_> = lines.iter().filter(|line| line["source"] == "gone").collect();
+    assert_eq!(failures.len(), 1, "{}", finished.stderr);
+    assert_eq!(failures[0]["reason"], "store_unreachable");
+    assert_eq!(failures[0]["level"], "WARN");
+}

@@ -1,0 +1,138 @@
+//! Prometheus text, read without leniency.
+
+use std::collections::BTreeMap;
+
+/// One scrape.
+pub(crate) struct Metrics {
+    text: String,
+    samples: Vec<Sample>,
+}
+
+struct Sample {
+    name: String,
+    labels: BTreeMap<String, String>,
+    value: String,
+}
+
+impl Metrics {
+    /// Reads a scrape.
+    pub(crate) fn parse(text: &str) -> Self {
+        let lines = text.lines().filter(|line| !line.starts_with('#') && !line.is_empty());
+        Self { text: text.to_owned(), samples: lines.map(sample).collect() }
+    }
+
+    /// The scrape as it came.
+    pub(crate) fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// The value as it is written, of the one sample with all these labels.
+    pub(crate) fn text_of(&self, name: &str, labels: &[(&str, &str)]) -> Option<&str> {
+        let fits = |sample: &&Sample| {
+            sample.name == name
+                && labels.iter().all(|(label, value)| sample.labels.get(*label).is_some_and(|have| have == value))
+        };
+        let mut fitting = self.samples.iter().filter(fits);
+        let first = fitting.next();
+        assert!(fitting.next().is_none(), "several samples {name} {labels:?}");
+        first.map(|sample| sample.value.as_str())
+    }
+
+    /// The value of the one sample with all these labels.
+    pub(crate) fn value(&self, name: &str, labels: &[(&str, &str)]) -> Option<f64> {
+        self.text_of(name, labels).map(|value| value.parse().unwrap())
+    }
+
+    /// A value of a lease.
+    pub(crate) fn of(&self, name: &str, source: &str, lease: &str) -> Option<f64> {
+        self.value(name, &[("source", source), ("lease", lease)])
+    }
+
+    /// A value of a lease that has to be there.
+    pub(crate) fn known(&self, name: &str, source: &str, lease: &str) -> f64 {
+        self.of(name, source, lease).unwrap_or_else(|| panic!("no {name} of {lease}:\n{}", self.text))
+    }
+
+    /// A value of a source.
+    pub(crate) fn source(&self, name: &str, source: &str) -> Option<f64> {
+        self.value(name, &[("source", source)])
+    }
+
+    /// A counter of a source, by its reason.
+    pub(crate) fn counted(&self, name: &str, source: &str, reason: &str) -> f64 {
+        self.value(name, &[("source", source), ("reason", reason)]).unwrap()
+    }
+
+    /// The state and the reason of a lease, if it is shown. Of the state rows exactly one must be 1.
+    pub(crate) fn says(&self, source: &str, lease: &str) -> Option<(&str, &str)> {
+        let of_lease = |name: &str| {
+            let is_of = move |sample: &&Sample, label: &str, value: &str| {
+                sample.labels.get(label).is_some_and(|have| have == value)
+            };
+            let name = name.to_owned();
+            self.samples.iter().filter(move |sample| {
+                sample.name == name && is_of(sample, "source", source) && is_of(sample, "lease", lease)
+            })
+        };
+        of_lease("lease_state").next()?;
+        let mut values = BTreeMap::new();
+        for set in ["lease_state", "lease_authority_state", "lease_progress_state"] {
+            let current: Vec<_> = of_lease(set).filter(|sample| sample.value == "1").collect();
+            assert_eq!(current.len(), 1, "{set} of {lease} has not exactly one state:\n{}", self.text);
+            assert!(of_lease(set).all(|sample| ["0", "1"].contains(&sample.value.as_str())));
+            values.insert(set, current[0].labels["state"].as_str());
+        }
+        let reasons: Vec<_> = of_lease("lease_state_reason").collect();
+        assert_eq!(reasons.len(), 1, "{lease} has not exactly one reason:\n{}", self.text);
+        Some((values["lease_state"], reasons[0].labels["reason"].as_str()))
+    }
+
+    /// The names of the leases of a source, in the order of the scrape.
+    pub(crate) fn leases(&self, source: &str) -> Vec<&str> {
+        let reasons = self.samples.iter().filter(|sample| sample.name == "lease_state_reason");
+        reasons
+            .filter(|sample| sample.labels["source"] == source)
+            .map(|sample| sample.labels["lease"].as_str())
+            .collect()
+    }
+}
+
+/// `name{label="value",…} value`, with nothing after it.
+fn sample(line: &str) -> Sample {
+    let bad = || -> ! { panic!("not a sample: {line:?}") };
+    let end = line.find(['{', ' ']).unwrap_or_else(|| bad());
+    let name = line[..end].to_owned();
+    let mut labels = BTreeMap::new();
+    let mut rest = &line[end..];
+    if let Some(mut within) = rest.strip_prefix('{') {
+        while !within.starts_with('}') {
+            let (label, after) = within.split_once("=\"").unwrap_or_else(|| bad());
+            let (value, after) = quoted(after).unwrap_or_else(|| bad());
+            assert!(labels.insert(label.to_owned(), value).is_none(), "a label twice: {line:?}");
+            within = after.strip_prefix(',').unwrap_or(after);
+        }
+        rest = &within[1..];
+    }
+    let value = rest.strip_prefix(' ').unwrap_or_else(|| bad());
+    let number: f64 = value.parse().unwrap_or_else(|_| bad());
+    assert!(number.is_finite() && !value.contains(' '), "not a plain number: {line:?}");
+    Sample { name, labels, value: value.to_owned() }
+}
+
+/// A label's value up to its closing quote, and what follows that.
+fn quoted(text: &str) -> Option<(String, &str)> {
+    let mut value = String::new();
+    let mut letters = text.char_indices();
+    while let Some((at, letter)) = letters.next() {
+        match letter {
+            '"' => return Some((value, &text[at + 1..])),
+            '\\' => value.push(match letters.next()?.1 {
+                'n' => '\n',
+                escaped @ ('\\' | '"') => escaped,
+                _ => return None,
+            }),
+            _ => value.push(letter),
+        }
+    }
+    None
+}

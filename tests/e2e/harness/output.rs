@@ -1,0 +1,73 @@
+//! What a process writes, line by line, as it writes it.
+
+use std::io::{BufRead, BufReader, Read};
+use std::sync::{Arc, Condvar, Mutex};
+use std::thread;
+
+use super::{PATIENCE, now};
+
+/// The lines that one stream of a process has given so far.
+#[derive(Clone, Default)]
+pub(crate) struct Output(Arc<(Mutex<Written>, Condvar)>);
+
+#[derive(Default)]
+struct Written {
+    lines: Vec<String>,
+    ended: bool,
+}
+
+impl Output {
+    /// Reads a stream to its end, on a thread of its own.
+    pub(crate) fn of(stream: impl Read + Send + 'static) -> Self {
+        let output = Self::default();
+        let Self(shared) = output.clone();
+        thread::spawn(move || {
+            let mut reader = BufReader::new(stream);
+            let mut line = Vec::new();
+            loop {
+                line.clear();
+                let ended = !matches!(reader.read_until(b'\n', &mut line), Ok(1..));
+                let mut written = shared.0.lock().unwrap();
+                if ended {
+                    written.ended = true;
+                } else {
+                    written.lines.push(String::from_utf8_lossy(&line).trim_end_matches('\n').to_owned());
+                }
+                shared.1.notify_all();
+                if ended {
+                    return;
+                }
+            }
+        });
+        output
+    }
+
+    /// Everything so far.
+    pub(crate) fn text(&self) -> String {
+        self.0.0.lock().unwrap().lines.join("\n")
+    }
+
+    /// Waits for a line that has this in it, and gives it.
+    pub(crate) fn wait_for(&self, part: &str) -> String {
+        let (lock, changed) = &*self.0;
+        let until = now() + PATIENCE;
+        let mut written = lock.lock().unwrap();
+        loop {
+            if let Some(line) = written.lines.iter().find(|line| line.contains(part)) {
+                return line.clone();
+            }
+            let left = until.saturating_sub(now());
+            assert!(!written.ended && !left.is_zero(), "no line with {part:?}:\n{}", written.lines.join("\n"));
+            written = changed.wait_timeout(written, left).unwrap().0;
+        }
+    }
+
+    /// Waits for the stream's end, and gives everything.
+    pub(crate) fn whole(&self) -> String {
+        let (lock, changed) = &*self.0;
+        let written = lock.lock().unwrap();
+        let (written, timeout) = changed.wait_timeout_while(written, PATIENCE, |written| !written.ended).unwrap();
+        assert!(!timeout.timed_out(), "the stream goes on:\n{}", written.lines.join("\n"));
+        written.lines.join("\n")
+    }
+}

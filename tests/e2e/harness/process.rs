@@ -1,0 +1,129 @@
+//! Processes that do not outlive their test.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+
+use rustix::process::{Pid, Signal, kill_process};
+
+use super::eventually;
+use super::output::Output;
+
+/// The program under test. Cargo says which at run time too; what it says there can be overridden, to test a copy.
+pub(crate) fn program() -> PathBuf {
+    let name = "CARGO_BIN_EXE_lease-exporter";
+    std::env::var_os(name).unwrap_or_else(|| OsString::from(env!("CARGO_BIN_EXE_lease-exporter"))).into()
+}
+
+/// The program with arguments, away from the environment of whoever runs the tests.
+pub(crate) fn command<A: AsRef<std::ffi::OsStr>>(arguments: impl IntoIterator<Item = A>) -> Command {
+    command_of(&program(), arguments)
+}
+
+/// The same for a copy of the program.
+pub(crate) fn command_of<A: AsRef<std::ffi::OsStr>>(program: &Path, arguments: impl IntoIterator<Item = A>) -> Command {
+    let mut command = Command::new(program);
+    command.args(arguments).env_remove("LEASE_EXPORTER_CONFIG_FILE").env("COLUMNS", "100").stdin(Stdio::null());
+    command
+}
+
+/// A process that is ended with its guard, whatever state it is in.
+pub(crate) struct Process {
+    child: Child,
+    ended: Option<ExitStatus>,
+    pub(crate) stdout: Output,
+    pub(crate) stderr: Output,
+}
+
+impl Process {
+    /// Starts a command.
+    pub(crate) fn start(mut command: Command) -> Self {
+        let mut child = command
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap_or_else(|error| panic!("cannot start {command:?}: {error}"));
+        let stdout = Output::of(child.stdout.take().unwrap());
+        let stderr = Output::of(child.stderr.take().unwrap());
+        Self { child, ended: None, stdout, stderr }
+    }
+
+    fn pid(&self) -> Pid {
+        Pid::from_child(&self.child)
+    }
+
+    /// Sends a signal.
+    pub(crate) fn signal(&self, signal: Signal) {
+        assert!(self.ended.is_none(), "it has ended");
+        kill_process(self.pid(), signal).unwrap();
+    }
+
+    /// Waits for its end.
+    pub(crate) fn wait(&mut self) -> ExitStatus {
+        let status = eventually("a process to end", || self.child.try_wait().unwrap());
+        self.ended = Some(status);
+        status
+    }
+
+    /// Waits for its end and gives the exit code with everything that it wrote.
+    pub(crate) fn finish(mut self) -> Finished {
+        let code = self.wait().code();
+        Finished { code, stdout: self.stdout.whole(), stderr: self.stderr.whole() }
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        if self.ended.is_none() {
+            // A stopped process dies of SIGKILL too, but not everywhere at once.
+            let _ = kill_process(self.pid(), Signal::CONT);
+            let _ = self.child.kill();
+            let _ = self.child.wait();
+        }
+    }
+}
+
+/// What a process left.
+pub(crate) struct Finished {
+    pub(crate) code: Option<i32>,
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
+}
+
+impl Finished {
+    /// Everything that it wrote.
+    pub(crate) fn all(&self) -> String {
+        format!("{}\n{}", self.stdout, self.stderr)
+    }
+}
+
+/// A synthetic scheduler as a process of its own.
+pub(crate) struct Scheduler(pub(crate) Process);
+
+impl Scheduler {
+    /// Starts one on this file, which is made if it is not there.
+    pub(crate) fn start(database: &Path, lease: &str, more: &[&str]) -> Self {
+        let store = format!("sqlite://{}", database.display());
+        let arguments = ["scheduler", "--create", "--store", store.as_str(), "--lease", lease];
+        Self(Process::start(command(arguments.iter().chain(more))))
+    }
+
+    /// Waits for an event.
+    pub(crate) fn wait_for(&self, event: &str) -> String {
+        self.0.stdout.wait_for(event)
+    }
+
+    /// Lets it give the lease back and end, unless it has, and gives everything that it said.
+    pub(crate) fn end(mut self) -> String {
+        if self.0.ended.is_none() {
+            self.0.signal(Signal::TERM);
+            self.0.wait();
+        }
+        self.0.stdout.whole()
+    }
+
+    /// Lets its work stand still while it renews, or move again.
+    pub(crate) fn toggle_work(&self) {
+        self.0.signal(Signal::USR1);
+    }
+}

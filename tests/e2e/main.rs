@@ -1,0 +1,22 @@
+//! End to end: the program itself as a process, on SQLite files, over HTTP.
+//!
+//! Every test has a folder of its own and ports that the system gives, and ends the processes that it started even when
+//! it fails. Nothing waits for a fixed time where it can wait for what it needs.
+#![allow(
+    missing_docs,
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "tests; the exemption in clippy.toml does not reach their helpers"
+)]
+
+mod command;
+mod concurrency;
+mod contract;
+mod faults;
+mod harness;
+mod hostile;
+mod limits;
+mod preset;
+mod secrets;
+mod story;
