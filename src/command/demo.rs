@@ -19,15 +19,15 @@ mod voice;
 
 use std::io::{self, IsTerminal as _, Write};
 use std::net::{Ipv4Addr, SocketAddr};
-use std::pin::pin;
 use std::process::ExitCode;
 
 use clap::Args;
 use tokio::net::TcpListener;
-use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio::signal::unix::SignalKind;
 use tokio_util::sync::CancellationToken;
 
-use super::serve::{runtime, serve};
+use super::serve::{block_on, serve};
+use super::signals::Signals;
 use super::{Failure, sources};
 use crate::lease::State;
 use crate::log;
@@ -81,52 +81,18 @@ pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     log::start(log::Level::Warn, log::Format::Logfmt);
     let stdout = io::stdout();
     let colour = stdout.is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
-    let runtime = runtime()?;
-    let result = runtime.block_on(until_signalled(arguments, Voice::new(stdout, colour)));
-    // After a second signal something may still be under way, and is not waited for.
-    runtime.shutdown_background();
-    result
+    block_on(until_signalled(arguments, Voice::new(stdout, colour)))?
 }
 
 /// A first signal lets it clean up; a second one ends it where it is.
 async fn until_signalled(arguments: &Arguments, voice: Voice<impl Write>) -> Result<ExitCode, Failure> {
-    let mut signals = Signals::new().map_err(|error| Failure::System(format!("cannot wait for signals: {error}")))?;
+    // When the terminal's window is closed, that must leave nothing behind either.
+    let signals = Signals::also(&[SignalKind::hangup()])?;
     let stop = CancellationToken::new();
-    let mut demo = pin!(show(arguments, voice, stop.clone()));
-    tokio::select! {
-        outcome = &mut demo => {
-            return outcome.map(|outcome| ExitCode::from(u8::from(arguments.once && outcome.missed > 0)));
-        }
-        () = signals.next() => stop.cancel(),
-    }
-    tokio::select! {
-        outcome = &mut demo => outcome.map(|_| ExitCode::SUCCESS),
-        () = signals.next() => Ok(ExitCode::from(130)),
-    }
-}
-
-struct Signals {
-    interrupt: Signal,
-    terminate: Signal,
-    hangup: Signal,
-}
-
-impl Signals {
-    fn new() -> io::Result<Self> {
-        Ok(Self {
-            interrupt: signal(SignalKind::interrupt())?,
-            terminate: signal(SignalKind::terminate())?,
-            // The terminal's window was closed: that must leave nothing behind either.
-            hangup: signal(SignalKind::hangup())?,
-        })
-    }
-
-    async fn next(&mut self) {
-        tokio::select! {
-            _ = self.interrupt.recv() => {}
-            _ = self.terminate.recv() => {}
-            _ = self.hangup.recv() => {}
-        }
+    match signals.end(stop.clone(), show(arguments, voice, stop.clone())).await {
+        Some(outcome) if stop.is_cancelled() => outcome.map(|_| ExitCode::SUCCESS),
+        Some(outcome) => outcome.map(|outcome| ExitCode::from(u8::from(arguments.once && outcome.missed > 0))),
+        None => Ok(ExitCode::from(130)),
     }
 }
 

@@ -4,6 +4,7 @@ mod check;
 mod demo;
 pub mod scheduler;
 mod serve;
+mod signals;
 mod sources;
 mod status;
 

@@ -8,11 +8,11 @@ use std::time::Duration;
 use bytes::Bytes;
 use clap::Args;
 use tokio::net::TcpListener;
-use tokio::signal::unix::{SignalKind, signal};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tracing::info;
 
+use super::signals::Signals;
 use super::{Failure, sources};
 use crate::log;
 use crate::observer::{Observed, Observer};
@@ -95,13 +95,14 @@ pub(super) fn run(arguments: &Arguments) -> Result<(), Failure> {
     block_on(async {
         let listener = listen(arguments.listen_address).await?;
         info!(address = %listener.local_addr().unwrap_or(arguments.listen_address), "listening");
-        let shutdown = shutdown_on_signal()?;
-        serve(listener, observer, settings, shutdown).await
+        let (signals, stop) = (Signals::also(&[])?, CancellationToken::new());
+        // Whoever asks twice does not want to wait for requests under way.
+        signals.end(stop.clone(), serve(listener, observer, settings, stop)).await.unwrap_or(Ok(()))
     })?
 }
 
 /// Two threads that answer; reading and rendering have theirs beside them.
-pub(super) fn runtime() -> Result<tokio::runtime::Runtime, Failure> {
+fn runtime() -> Result<tokio::runtime::Runtime, Failure> {
     tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
         .thread_keep_alive(Duration::from_secs(60))
@@ -130,21 +131,6 @@ pub(super) async fn listen(address: SocketAddr) -> Result<TcpListener, Failure> 
     listener.map_err(|error| {
         Failure::System(format!("cannot listen on {address}: {error}; choose another with --web.listen-address"))
     })
-}
-
-/// A token that SIGTERM, which service managers send, or SIGINT, which Ctrl-C sends, cancels. A second one ends the
-/// process at once.
-pub(super) fn shutdown_on_signal() -> Result<CancellationToken, Failure> {
-    let no_signals = |error| Failure::System(format!("cannot wait for signals: {error}"));
-    let mut terminate = signal(SignalKind::terminate()).map_err(no_signals)?;
-    let mut interrupt = signal(SignalKind::interrupt()).map_err(no_signals)?;
-    let shutdown = CancellationToken::new();
-    let token = shutdown.clone();
-    tokio::spawn(async move {
-        tokio::select! { _ = terminate.recv() => (), _ = interrupt.recv() => () }
-        token.cancel();
-    });
-    Ok(shutdown)
 }
 
 /// Serves an observer's looks until shutdown.

@@ -119,6 +119,9 @@ fn of_statement(message: &str, offset: i32) -> String {
 }
 
 /// Whether a database's header says that it is in WAL mode: both format versions are 2.
+///
+/// Closing the file gives up the locks that this process has on it, so this is asked only after a failure, when the
+/// connection is given up too.
 fn is_wal(path: &Path) -> bool {
     use std::io::Read;
     let mut header = [0; 20];
