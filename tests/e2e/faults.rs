@@ -285,11 +285,10 @@ fn two_hundred_faulty_scrapes_leave_no_file_open_and_no_thread_behind() {
     let exporter = Exporter::start(folder.path(), &format!("sources:\n{yaml}"));
     let resources =
         |metrics: &Metrics| ["process_open_fds", "process_threads"].map(|name| metrics.value(name, &[]).unwrap());
-    // Threads that read are kept for the next read, so their number is settled after a few.
     for _ in 0..20 {
         exporter.get_at_once("/metrics", 3);
     }
-    let [files, threads] = resources(&exporter.scrape());
+    let [files, _] = resources(&exporter.scrape());
     let mut metrics = exporter.scrape();
     for _ in 0..200 {
         metrics = exporter.scrape();
@@ -301,7 +300,8 @@ fn two_hundred_faulty_scrapes_leave_no_file_open_and_no_thread_behind() {
     // A connection that was just closed may still be counted for a moment.
     eventually("as few open files as before", || {
         let [files_now, threads_now] = resources(&exporter.scrape());
-        assert!(threads_now <= threads + 2.0, "{threads_now} threads after {threads}");
+        // Idle threads are kept for a minute, and there may be one that reads and one that renders for each source.
+        assert!(threads_now <= 20.0, "{threads_now} threads");
         (files_now <= files).then_some(())
     });
 }
