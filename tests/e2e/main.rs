@@ -13,6 +13,7 @@
 mod command;
 mod concurrency;
 mod contract;
+mod documentation;
 mod faults;
 mod harness;
 mod hostile;
