@@ -148,15 +148,7 @@ impl Memory {
         });
         SourceSnapshot {
             source: Arc::clone(&self.source),
-            health: Health {
-                outcome: Err(failure),
-                took,
-                leases: None,
-                clock_offset: None,
-                failures: self.failures,
-                rejected: self.rejected,
-                rejected_now: 0,
-            },
+            health: Health::failed(failure, took, self.failures, self.rejected),
             leases: leases.collect(),
         }
     }

@@ -27,15 +27,7 @@ impl SourceSnapshot {
         };
         Self {
             source: Arc::clone(&self.source),
-            health: Health {
-                outcome: Err(failure),
-                took,
-                leases: None,
-                clock_offset: None,
-                failures: self.health.failures,
-                rejected: self.health.rejected,
-                rejected_now: 0,
-            },
+            health: Health::failed(failure, took, self.health.failures, self.health.rejected),
             leases: self.leases.iter().map(unread).collect(),
         }
     }
@@ -58,4 +50,16 @@ pub struct Health {
     pub rejected: [u64; RowFault::ALL.len()],
     /// Rows not used in this reading.
     pub rejected_now: u64,
+}
+
+impl Health {
+    /// A read that failed after so long, and what was counted until then.
+    pub(super) const fn failed(
+        failure: ReadFailure,
+        took: Duration,
+        failures: [u64; ReadFailure::ALL.len()],
+        rejected: [u64; RowFault::ALL.len()],
+    ) -> Self {
+        Self { outcome: Err(failure), took, leases: None, clock_offset: None, failures, rejected, rejected_now: 0 }
+    }
 }

@@ -1,0 +1,77 @@
+//! What follows where nobody holds the lease, by the kind of source.
+
+use super::*;
+
+#[test]
+fn without_a_holder_the_kind_of_source_decides() {
+    let claim = |case: Case| Case { kind: Kind::Claim, ..case };
+    let registry = |case: Case| Case { kind: Kind::Registry, ..case };
+    let unclaimed =
+        |due| Evidence { progress: made(exact(400), Under::Unattributed), due, ..vacant(Vacancy::Absent, 60) };
+    let claim_idle = (Authority::Vacant, ProgressState::Idle, State::Idle, Reason::NothingDue);
+    check([
+        registry(standing(
+            "nobody beats any more",
+            Evidence { progress: made(exact(60), Under::Current), ..holding(|holding| holding.left = left(-30)) },
+            no_leader(Authority::Expired, Reason::Expired),
+            "the lease of 186a… expired 30s ago, and nobody has taken over",
+        )),
+        claim(standing(
+            "a claim that nobody holds, nothing due",
+            unclaimed(Due::Nothing),
+            claim_idle,
+            "nothing is due; last progress 6m40s ago",
+        )),
+        claim(standing(
+            "a claim that nobody holds, due but not for long",
+            unclaimed(waiting(1, 300)),
+            claim_idle,
+            "nothing has been due for longer than 5m, 1 is due, for 5m; last progress 6m40s ago",
+        )),
+        claim(standing(
+            "a claim that nobody holds, overdue",
+            unclaimed(waiting(1, 301)),
+            no_leader(Authority::Vacant, Reason::Absent),
+            "the store has no record of a holder",
+        )),
+        claim(standing(
+            "a claim that nobody holds, due not known",
+            unclaimed(Due::NotKnown),
+            unknown(Authority::Vacant, Reason::DueUnknown),
+            "last progress 6m40s ago; whether work has been due for long is not known",
+        )),
+        claim(Case {
+            policy: Policy { work: Work::Cadence(s(60)), ..policy() },
+            ..standing(
+                "a claim that nobody holds, its run overdue by its cadence",
+                unclaimed(Due::NotKnown),
+                no_leader(Authority::Vacant, Reason::Absent),
+                "the store has no record of a holder",
+            )
+        }),
+        claim(standing(
+            "a claim that ran out, nothing due",
+            Evidence { progress: made(exact(60), Under::Current), ..holding(|holding| holding.left = left(-30)) },
+            (Authority::Expired, ProgressState::Idle, State::Idle, Reason::NothingDue),
+            "the lease of 186a… expired 30s ago, nothing is due; last progress 1m ago",
+        )),
+        standing(
+            "progress surely made after the lease ended",
+            Evidence { progress: made(exact(5), Under::Current), ..holding(|holding| holding.left = left(-30)) },
+            unknown(Authority::Expired, Reason::ProgressWithoutAuthority),
+            "the lease of 186a… expired 30s ago, the lease had ended, yet last progress 5s ago",
+        ),
+        standing(
+            "the same, but so long ago that it is fresh no more",
+            Evidence { progress: made(exact(301), Under::Current), ..holding(|holding| holding.left = left(-600)) },
+            no_leader(Authority::Expired, Reason::Expired),
+            "the lease of 186a… expired 10m ago, and nobody has taken over",
+        ),
+        standing(
+            "progress after a release that was seen",
+            Evidence { progress: made(exact(5), Under::Unattributed), ..vacant(Vacancy::Released, 30) },
+            unknown(Authority::Vacant, Reason::ProgressWithoutAuthority),
+            "the lease had ended, yet last progress 5s ago",
+        ),
+    ]);
+}
