@@ -41,6 +41,15 @@ pub(super) fn of_file(error: &io::Error) -> ReadError {
 }
 
 impl Failure {
+    /// Whether another process keeps the file locked, so that trying again may help.
+    pub fn is_locked(&self) -> bool {
+        let code = match self {
+            Self::Told(_) => None,
+            Self::Sqlite(error) => error.sqlite_error_code(),
+        };
+        matches!(code, Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked))
+    }
+
     /// Says whose turn it is. `path` is only looked at, never told.
     pub fn into_read_error(self, path: &Path) -> ReadError {
         let error = match self {

@@ -17,11 +17,13 @@ use rusqlite::{Connection, OpenFlags};
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, timeout_at};
 
-use super::{ReadError, ReadResult, Store};
+use super::{ReadError, ReadResult, Store, Taken};
 use crate::clock;
 
 pub use query::Query;
 
+/// How long SQLite itself waits for a lock before the deadline is looked at again.
+const LOCK_STEP: Duration = Duration::from_millis(20);
 /// How long past the deadline an interrupted statement may take to return.
 const GRACE: Duration = Duration::from_millis(200);
 
@@ -95,11 +97,27 @@ impl Store for SqliteStore {
     }
 }
 
+/// Reads, and while another process keeps the file locked, tries again until the deadline. SQLite's own wait counts the
+/// sleeps that it asked for and not the time that passed, so on a busy machine it lasts longer than it was told to.
 fn read(path: &PathBuf, query: &Query, open: &mut Option<Open>, deadline: Duration) -> ReadResult {
+    loop {
+        match attempt(path, query, open, deadline) {
+            Err(failure) if failure.is_locked() && clock::monotonic() < deadline => {}
+            result => return result.map_err(|failure| failure.into_read_error(path)),
+        }
+    }
+}
+
+fn attempt(
+    path: &PathBuf,
+    query: &Query,
+    open: &mut Option<Open>,
+    deadline: Duration,
+) -> Result<Taken, failure::Failure> {
     let metadata = std::fs::metadata(path).map_err(|error| failure::of_file(&error))?;
     if !metadata.is_file() {
         // A folder cannot be read, and a pipe would keep its reader waiting for ever.
-        return Err(ReadError::Unreachable("what is at the configured path is not a file".to_owned()));
+        return Err(ReadError::Unreachable("what is at the configured path is not a file".to_owned()).into());
     }
     let file = FileId { device: metadata.dev(), inode: metadata.ino() };
     if open.as_ref().is_some_and(|open| open.file != file) {
@@ -109,17 +127,15 @@ fn read(path: &PathBuf, query: &Query, open: &mut Option<Open>, deadline: Durati
         Some(open) => open,
         None => open.insert(Open { connection: connect(path)?, file }),
     };
-    query.read(&open.connection, deadline, &clock::monotonic).map_err(|error| error.into_read_error(path))
+    query.read(&open.connection, deadline, &clock::monotonic)
 }
 
 /// Opens the file for reading alone.
-fn connect(path: &PathBuf) -> Result<Connection, ReadError> {
+fn connect(path: &PathBuf) -> rusqlite::Result<Connection> {
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let connect = || {
-        let connection = Connection::open_with_flags(path, flags)?;
-        connection.pragma_update(None, "query_only", true)?;
-        connection.pragma_update(None, "cache_size", CACHE_KIB)?;
-        Ok(connection)
-    };
-    connect().map_err(|error: rusqlite::Error| failure::Failure::from(error).into_read_error(path))
+    let connection = Connection::open_with_flags(path, flags)?;
+    connection.busy_timeout(LOCK_STEP)?;
+    connection.pragma_update(None, "query_only", true)?;
+    connection.pragma_update(None, "cache_size", CACHE_KIB)?;
+    Ok(connection)
 }

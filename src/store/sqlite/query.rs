@@ -15,9 +15,6 @@ use crate::store::{Kept, Limited, ReadError, Taken};
 /// How many steps of SQLite's virtual machine pass between two looks at the clock: some tens of microseconds.
 const STEPS_BETWEEN_LOOKS: i32 = 10_000;
 
-/// SQLite counts the wait for a lock in milliseconds that fit 31 bits.
-const LONGEST_WAIT: Duration = Duration::from_secs(86_400);
-
 /// A query that keeps the reading contract, and what it is asked for.
 #[derive(Debug)]
 pub struct Query {
@@ -47,7 +44,6 @@ impl Query {
         now: &(impl Fn() -> Duration + Copy + Send + 'static),
     ) -> Result<Taken, Failure> {
         let now = *now;
-        connection.busy_timeout(deadline.saturating_sub(now()).min(LONGEST_WAIT))?;
         connection.progress_handler(STEPS_BETWEEN_LOOKS, Some(move || now() >= deadline))?;
         let mut statement = connection.prepare_cached(&self.sql)?;
         if !statement.readonly() {
