@@ -89,6 +89,9 @@ impl Limited {
         if !self.rejected.is_sorted_by(|one, other| one.lease <= other.lease) {
             self.rejected.sort_by(|one, other| one.lease.cmp(&other.lease));
         }
+        if self.rows.len() + self.rejected.len() <= self.max_leases {
+            return;
+        }
         let (mut rows, mut rejected) = (0, 0);
         for _ in 0..self.max_leases {
             let row = self.rows.get(rows).map(|row| &row.lease);

@@ -72,12 +72,19 @@ fn a_buffer_is_used_again_only_once_nobody_reads_it() {
     let snapshots = sample::snapshots();
     let mut renderer = Renderer::new(Exposition::without(|_| false));
     let first = renderer.render(&snapshots[0]);
-    let (held, place) = (first.text.clone(), first.text.as_ptr());
+    let places = |rendered: &Rendered| rendered.families.iter().map(|lines| lines.as_ptr()).collect::<Vec<_>>();
+    let (held, before) = (first.families[0].clone(), places(&first));
     renderer.take_back(first);
     let second = renderer.render(&snapshots[0]);
-    assert_eq!(held, second.text);
-    assert_ne!(second.text.as_ptr(), place);
-    let place = second.text.as_ptr();
-    renderer.take_back(second);
-    assert_eq!(renderer.render(&snapshots[0]).text.as_ptr(), place);
+    assert_eq!(held, second.families[0]);
+    assert_ne!(places(&second)[0], before[0]);
+    assert_eq!(places(&second)[1..], before[1..]);
+}
+
+#[test]
+fn more_leases_than_go_through_at_once_come_out_in_order() {
+    let text = text(&Exposition::without(|name| name != "lease_epoch"), &[sample::many(3 * BLOCK + 1)]);
+    let leases: Vec<_> = text.lines().skip(2).collect();
+    assert_eq!(leases.len(), 3 * BLOCK + 1);
+    assert!(leases.is_sorted());
 }
