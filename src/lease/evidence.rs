@@ -26,6 +26,8 @@ pub enum Unseen {
     Record(Column),
     /// It has several records where one holder at a time is the rule.
     Duplicate,
+    /// It comes after the first `max_leases` by name, so its record, if there is one, was left out.
+    LeftOut,
 }
 
 /// What is known of one lease at one reading.

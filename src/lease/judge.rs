@@ -52,6 +52,7 @@ impl Verdict {
         let reason = match why {
             Unseen::Source(failure) => failure.reason(),
             Unseen::Record(_) | Unseen::Duplicate => Reason::InvalidRecord,
+            Unseen::LeftOut => Reason::NotObservedYet,
         };
         Self::unknown(Authority::Unknown, reason)
     }
@@ -101,6 +102,8 @@ fn authority(tenure: &Tenure) -> (Authority, Reason) {
 /// How long ago the lease ended, for one that has.
 fn ended(tenure: &Tenure) -> Age {
     match tenure {
+        // Without an epoch that would have grown, a whole tenure may have passed unseen between two looks.
+        Tenure::Vacant { epoch: None, .. } => Age::UNBOUNDED,
         Tenure::Vacant { since, .. } => since.age,
         Tenure::Holder(Holding { left: Left::Micros { at_least, at_most }, .. }) => {
             let past = |left: i64| std::time::Duration::from_micros(left.min(0).unsigned_abs());
@@ -151,23 +154,38 @@ fn progress(evidence: &Evidence, policy: &Policy) -> (ProgressState, Reason) {
     {
         return (ProgressState::Stalled, Reason::WorkStuck);
     }
-    // What work moved last under this epoch, or failing that the acquisition itself.
-    let (last, moved) = match evidence.progress {
+    // Work falls due after whatever moved last, under whichever epoch.
+    let (under, when) = match evidence.progress {
         Progress::NotReported => return (UNKNOWN, Reason::ProgressNotReported),
         Progress::Incomplete => return (UNKNOWN, Reason::InvalidRecord),
         Progress::Made { under: Under::Later, .. } => return (UNKNOWN, Reason::EpochRegressed),
-        Progress::Made { under: Under::Unattributed, when, .. } => return (UNKNOWN, undecided(when.basis)),
-        Progress::Made { under: Under::Current, when, .. } => (when, true),
-        Progress::Made { under: Under::Earlier, .. } | Progress::Never => (holding.acquired, false),
+        Progress::Made { under, when, .. } => (under, when),
+        Progress::Never => (Under::Earlier, holding.acquired),
     };
-    let due = due(evidence.due, Some(last), policy.work);
+    let due = due(evidence.due, Some(when), policy.work);
+    let theirs = || under_this_epoch(when, true, due, policy);
+    let none_yet = || under_this_epoch(holding.acquired, false, due, policy);
+    match under {
+        Under::Current => theirs(),
+        Under::Earlier | Under::Later => none_yet(),
+        // It may be the holder's or its predecessor's: only what is so either way is known.
+        Under::Unattributed => match (theirs(), none_yet()) {
+            (one, other) if one.0 == other.0 => one,
+            (_, (UNKNOWN, reason)) => (UNKNOWN, reason),
+            _ => (UNKNOWN, undecided(when.basis)),
+        },
+    }
+}
+
+/// Whether work moves, by what moved last under this epoch or, failing that, the acquisition itself.
+fn under_this_epoch(last: Dated, moved: bool, due: Due, policy: &Policy) -> (ProgressState, Reason) {
     match last.age.older_than(policy.stall_after) {
         Answer::No => within(moved, due),
         Answer::Yes => beyond(moved, due, policy),
         // Where both answers lead to the same verdict, the bounds need not decide.
         Answer::CannotTell => match (within(moved, due), beyond(moved, due, policy)) {
             (one, other) if one == other => one,
-            _ => (UNKNOWN, undecided(last.basis)),
+            _ => (ProgressState::Unknown, undecided(last.basis)),
         },
     }
 }

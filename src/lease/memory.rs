@@ -111,10 +111,14 @@ impl Memory {
             leases.sort_by(|one, other| one.lease.cmp(&other.lease));
         }
         if read < self.leases.len() {
+            // Where leases were left out, those that come after the last one read may be there all the same.
+            let last_read = leases.last().map(|status| Arc::clone(&status.lease));
+            let left_out = |name: &Arc<str>| reading.over_limit > 0 && Some(name) > last_read.as_ref();
             let absent = absent(&mut self.leases, &leases, self.rules.max_leases);
             leases.extend(absent.iter().filter_map(|name| {
                 let remembered = self.leases.get_mut(name)?;
-                Some(remembered.status(name, Sight::Absent, &look))
+                let sight = if left_out(name) { Sight::Unusable(Unseen::LeftOut) } else { Sight::Absent };
+                Some(remembered.status(name, sight, &look))
             }));
             leases.sort_by(|one, other| one.lease.cmp(&other.lease));
         }

@@ -8,6 +8,7 @@ use super::evidence::{
 use super::label::{Anomaly, Column};
 use super::policy::{Clock, Kind, Rules};
 use super::record::{Columns, Cursor, Epoch, Row, StoreTime};
+use super::registry::Beats;
 use super::token::{HolderToken, TokenKey};
 
 /// What this reading shows of one lease.
@@ -61,8 +62,14 @@ pub(super) struct Recollection {
     vacancy: Option<Event<Vacancy>>,
     progress: Option<Event<ProgressKey>>,
     progress_at: Option<StoreTime>,
+    /// Whether the last progress was seen to be made after the present acquisition had been seen.
+    own_progress: bool,
+    /// Whether the acquisition is the one that the reading before showed.
+    same_acquisition: bool,
     epoch: Option<Epoch>,
+    highest_epoch: Option<Epoch>,
     epoch_regressed: bool,
+    beats: Beats,
     renewals_since_progress: u64,
 }
 
@@ -100,22 +107,24 @@ impl Recollection {
         Observation::Seen(evidence)
     }
 
-    /// An epoch that goes back stays regressed until the next acquisition raises it again.
+    /// An epoch that goes back stays regressed until one is higher than all before: any other may have been used.
     fn follow_epoch(&mut self, epoch: Option<Epoch>, kind: Kind, noticed: &mut Noticed) {
         let Some(epoch) = epoch.filter(|_| kind != Kind::Registry) else { return };
-        match self.epoch.replace(epoch) {
-            Some(before) if epoch < before => {
-                self.epoch_regressed = true;
-                noticed[Anomaly::EpochRegressed as usize] = true;
-            }
-            Some(before) if epoch > before => self.epoch_regressed = false,
-            _ => {}
+        if self.epoch.replace(epoch).is_some_and(|before| epoch < before) {
+            noticed[Anomaly::EpochRegressed as usize] = true;
+            self.epoch_regressed = true;
+        }
+        if self.highest_epoch.is_none_or(|highest| epoch > highest) {
+            self.highest_epoch = Some(epoch);
+            self.epoch_regressed = false;
         }
     }
 
     fn vacated(&mut self, how: Vacancy, epoch: Option<Epoch>, watch: Watch) -> Tenure {
         self.acquisition = None;
         self.renewal = None;
+        self.own_progress = false;
+        self.same_acquisition = false;
         let (_, since) = Event::observe(&mut self.vacancy, how, Stored::Unstated, watch);
         Tenure::Vacant { how, since, epoch }
     }
@@ -133,14 +142,23 @@ impl Recollection {
         {
             noticed[Anomaly::HolderChangedWithoutEpoch as usize] = true;
         }
-        let key = AcquisitionKey { holder, epoch: row.epoch, acquired_at: row.acquired_at };
         let stored = |at| Stored::of(at, look.store_now, look.rules);
-        let (acquisition, acquired) = followed(&mut self.acquisition, key, stored(row.acquired_at), watch, noticed);
-        let key = RenewalKey { renewed_at: row.renewed_at, expires_at: row.expires_at };
-        let (renewal, renewed) = followed(&mut self.renewal, key, stored(row.renewed_at), watch, noticed);
-        if acquisition == Change::Same && renewal == Change::Moved {
-            self.renewals_since_progress += 1;
-        }
+        let (acquired, renewed, was_renewed) = if look.rules.kind == Kind::Registry {
+            // Whoever stands for all may be another at each look, so nobody's acquisition is followed.
+            let key = AcquisitionKey { holder: None, epoch: None, acquired_at: None };
+            let (_, watched) = Event::observe(&mut self.acquisition, key, Stored::Unstated, watch);
+            let (beat, renewed) = self.beats.renewed(row.renewed_at, stored(row.renewed_at), noticed);
+            (watched, renewed, beat)
+        } else {
+            let key = AcquisitionKey { holder, epoch: row.epoch, acquired_at: row.acquired_at };
+            let (acquisition, acquired) = followed(&mut self.acquisition, key, stored(row.acquired_at), watch, noticed);
+            self.same_acquisition = acquisition == Change::Same;
+            self.own_progress &= self.same_acquisition;
+            let key = RenewalKey { renewed_at: row.renewed_at, expires_at: row.expires_at };
+            let (renewal, renewed) = followed(&mut self.renewal, key, stored(row.renewed_at), watch, noticed);
+            (acquired, renewed, acquisition == Change::Same && renewal == Change::Moved)
+        };
+        self.renewals_since_progress += u64::from(was_renewed);
         Holding {
             holder,
             others: others.iter().map(|name| look.key.token(name)).collect(),
@@ -178,9 +196,13 @@ impl Recollection {
         if !look.columns.has_progress() {
             return Progress::NotReported;
         }
+        if look.rules.kind == Kind::Registry {
+            return self.registered_progress(row, look, noticed);
+        }
         let key = match (&row.progress_cursor, row.progress_at, row.progress_epoch) {
-            (None, None, None) => return Progress::Never,
-            (None, None, Some(_)) => return Progress::Incomplete,
+            (None, None, None) if self.progress.is_none() => return Progress::Never,
+            // What was there before cannot have been undone: now it is only not known any more.
+            (None, None, _) => return Progress::Incomplete,
             (Some(cursor), _, epoch) => ProgressKey::Cursor(cursor.clone(), epoch),
             (None, at, epoch) => ProgressKey::Time(at, epoch),
         };
@@ -196,12 +218,31 @@ impl Recollection {
         if change != Change::Same {
             self.renewals_since_progress = 0;
         }
-        let Some(under) = under(row, tenure, &when, look) else { return Progress::Incomplete };
+        if change == Change::Moved {
+            self.own_progress = self.same_acquisition;
+        }
+        let Some(under) = under(row, tenure, &when, self.own_progress, look) else { return Progress::Incomplete };
         let stale = under == Under::Earlier && row.progress_epoch.is_some();
         if change == Change::Moved && stale && epoch_before == row.epoch {
             noticed[Anomaly::ProgressFromStaleEpoch as usize] = true;
         }
         Progress::Made { when, epoch: row.progress_epoch, under, at: self.progress_at }
+    }
+}
+
+impl Recollection {
+    /// Progress of a registry: the latest that any of its holders wrote. Cursors of several holders make no one cursor.
+    fn registered_progress(&mut self, row: &Row, look: &Look<'_>, noticed: &mut Noticed) -> Progress {
+        let Some(at) = row.progress_at else {
+            let never = row.progress_cursor.is_none() && row.progress_epoch.is_none() && self.beats.never_progressed();
+            return if never { Progress::Never } else { Progress::Incomplete };
+        };
+        let stored = Stored::of(Some(at), look.store_now, look.rules);
+        let (moved, when) = self.beats.progressed(at, stored, noticed);
+        if moved {
+            self.renewals_since_progress = 0;
+        }
+        Progress::Made { when, epoch: row.progress_epoch, under: Under::Current, at: Some(at) }
     }
 }
 
@@ -260,11 +301,8 @@ fn micros_of(duration: std::time::Duration) -> i64 {
 }
 
 /// How the epoch that made progress stands to the one in force; `None` where the record leaves out what would tell.
-fn under(row: &Row, tenure: &Tenure, when: &Dated, look: &Look<'_>) -> Option<Under> {
+fn under(row: &Row, tenure: &Tenure, when: &Dated, own: bool, look: &Look<'_>) -> Option<Under> {
     let Tenure::Holder(holding) = tenure else { return Some(Under::Unattributed) };
-    if look.rules.kind == Kind::Registry {
-        return Some(Under::Current);
-    }
     if look.columns.has(Column::ProgressEpoch) && look.columns.has(Column::Epoch) {
         return Some(match row.progress_epoch?.cmp(&row.epoch?) {
             std::cmp::Ordering::Less => Under::Earlier,
@@ -272,14 +310,19 @@ fn under(row: &Row, tenure: &Tenure, when: &Dated, look: &Look<'_>) -> Option<Un
             std::cmp::Ordering::Greater => Under::Later,
         });
     }
-    if !look.columns.has(Column::AcquiredAt) {
+    let columns = look.columns;
+    if !columns.has(Column::AcquiredAt) && !columns.has(Column::Epoch) && !columns.has(Column::Holder) {
+        // The source tells no holder from the next, so there is only one to attribute it to.
         return Some(Under::Current);
     }
-    // Without an epoch on it, progress is the holder's if it was made after the acquisition.
+    if own {
+        return Some(Under::Current);
+    }
+    // Without an epoch on it, progress is the holder's if it was surely made after the acquisition, as stored or watched.
     let acquired = holding.acquired;
     Some(match acquired.age.upper() {
         _ if when.basis == Basis::Future || acquired.basis.is_suspect() => Under::Unattributed,
-        _ if when.age.upper().is_some_and(|upper| upper <= acquired.age.lower()) => Under::Current,
+        _ if when.age.surely_after(acquired.age) => Under::Current,
         Some(upper) if when.age.older_than(upper) == Answer::Yes => Under::Earlier,
         _ => Under::Unattributed,
     })

@@ -2,6 +2,10 @@
 
 use std::borrow::Cow;
 
+use super::age::Age;
+use super::event::Stored;
+use super::evidence::{Basis, Dated, Noticed};
+use super::label::Anomaly;
 use super::policy::{Clock, Kind, Rules};
 use super::record::{Row, StoreTime};
 
@@ -26,7 +30,7 @@ pub(super) fn merged<'a>(rows: &'a [Row], store_now: StoreTime, rules: &Rules) -
             row.epoch = rows.iter().filter_map(|row| row.epoch).max();
             row.progress_at = progressed.progress_at;
             row.progress_epoch = progressed.progress_epoch;
-            row.progress_cursor.clone_from(&progressed.progress_cursor);
+            row.progress_cursor = rows.iter().find_map(|row| row.progress_cursor.clone());
             row.due = rows.iter().filter_map(|row| row.due).max();
             row.oldest_due_at = rows.iter().filter_map(|row| row.oldest_due_at).min();
             let others = rows
@@ -51,4 +55,47 @@ fn surely_over(row: &Row, store_now: StoreTime, rules: &Rules) -> bool {
         Clock::Holder => rules.clock_skew,
     };
     expiry.plus(allowance) <= store_now
+}
+
+/// What earlier readings showed of a registry as a whole.
+///
+/// Its latest beat and its latest progress may be another holder's at each look, and go back when that holder's row goes
+/// away: so they are dated by what the store says of them, and not by watching.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Beats {
+    renewed_at: Option<StoreTime>,
+    progress_at: Option<StoreTime>,
+    /// Which of the two lay in the future.
+    in_future: [bool; 2],
+}
+
+impl Beats {
+    /// Takes in the latest beat: whether it is a new one, and when it was.
+    pub(super) fn renewed(&mut self, at: Option<StoreTime>, stored: Stored, noticed: &mut Noticed) -> (bool, Dated) {
+        let before = std::mem::replace(&mut self.renewed_at, at);
+        (before.is_some() && at > before, self.dated(0, stored, noticed))
+    }
+
+    /// Takes in the latest progress: whether it is new, and when it was.
+    pub(super) fn progressed(&mut self, at: StoreTime, stored: Stored, noticed: &mut Noticed) -> (bool, Dated) {
+        let before = self.progress_at.replace(at);
+        (Some(at) > before, self.dated(1, stored, noticed))
+    }
+
+    /// Whether no progress was ever seen.
+    pub(super) const fn never_progressed(&self) -> bool {
+        self.progress_at.is_none()
+    }
+
+    fn dated(&mut self, which: usize, stored: Stored, noticed: &mut Noticed) -> Dated {
+        let was_in_future = std::mem::replace(&mut self.in_future[which], stored == Stored::Future);
+        if stored == Stored::Future && !was_in_future {
+            noticed[Anomaly::ClockSkew as usize] = true;
+        }
+        match stored {
+            Stored::Age(age) => Dated { age, basis: Basis::Stored },
+            Stored::Unstated => Dated { age: Age::UNBOUNDED, basis: Basis::FirstSeen },
+            Stored::Future => Dated { age: Age::UNBOUNDED, basis: Basis::Future },
+        }
+    }
 }

@@ -20,7 +20,11 @@ impl Display for Readable {
             0 => Duration::from_millis(u64::from(self.0.subsec_millis())),
             _ if seconds < HOUR => Duration::from_secs(seconds),
             _ if seconds < 24 * HOUR => Duration::from_secs(seconds - seconds % 60),
-            _ => Duration::from_secs(seconds - seconds % HOUR),
+            // Days, for nobody counts in months of 30.44 of them.
+            _ => {
+                let (days, hours) = (seconds / (24 * HOUR), seconds / HOUR % 24);
+                return f.pad(&if hours == 0 { format!("{days}d") } else { format!("{days}d{hours}h") });
+            }
         };
         f.pad(&humantime::format_duration(shown).to_string().replace(' ', ""))
     }
@@ -60,6 +64,7 @@ fn unseen(why: Unseen, reason: Reason, f: &mut Formatter<'_>) -> fmt::Result {
     match why {
         Unseen::Record(column) => write!(f, "the record breaks the contract in its column `{column}`"),
         Unseen::Duplicate => f.write_str("the store has several records of this lease, and only one can be right"),
+        Unseen::LeftOut => f.write_str("the source has more leases than `max_leases`, and this one was not looked at"),
         Unseen::Source(_) => f.write_str(match reason {
             Reason::StoreUnreachable => "the store could not be reached, so nothing is known now",
             Reason::StoreTimeout => "the store did not answer in time, so nothing is known now",
@@ -153,7 +158,12 @@ fn because(reason: Reason, evidence: &Evidence, policy: &Policy, f: &mut Formatt
         Reason::ProgressNotReported => f.write_str("the source says nothing of progress"),
         Reason::NotObservedYet => write!(f, "not watched for long enough to tell; the limit is {limit}"),
         Reason::ObservationGap => {
-            write!(f, "it was not watched for a while and what is known does not tell; the limit is {limit}")
+            last_progress(evidence, f)?;
+            match last(evidence).and_then(|when| when.age.upper()) {
+                Some(upper) => write!(f, " or up to {} ago, as it moved between two looks", Readable(upper))?,
+                None => f.write_str(", and nothing bounds that")?,
+            }
+            write!(f, ", which does not tell; the limit is {limit}")
         }
         Reason::ClockSkew => f.write_str("times in the store disagree with each other or lie in the future"),
         Reason::ProgressWithoutAuthority => {

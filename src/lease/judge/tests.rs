@@ -70,7 +70,7 @@ fn holding(change: impl FnOnce(&mut Holding)) -> Evidence {
 }
 
 fn vacant(how: Vacancy, since: u64) -> Evidence {
-    Evidence { tenure: Tenure::Vacant { how, since: exact(since), epoch: None }, ..healthy() }
+    Evidence { tenure: Tenure::Vacant { how, since: exact(since), epoch: Some(Epoch(7)) }, ..healthy() }
 }
 
 fn status(observation: Observation, kind: Kind, policy: Policy) -> Status {

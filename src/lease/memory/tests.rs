@@ -124,17 +124,81 @@ fn a_newer_time_beside_an_unmoved_cursor_is_not_progress() {
 }
 
 #[test]
-fn an_epoch_that_goes_back_is_unknown_until_the_next_acquisition() {
+fn an_epoch_that_goes_back_is_unknown_until_one_is_higher_than_all_before() {
     let mut memory = memory(RULES);
     take_in(&mut memory, 10, vec![row("a", "h", 7, 10)]);
-    let regressed = take_in(&mut memory, 20, vec![since(15, row("a", "i", 3, 20))]);
-    assert_eq!(said(&regressed, "a"), (State::Unknown, Reason::EpochRegressed));
-    assert_eq!(counted(&regressed, "a"), [(Anomaly::EpochRegressed, 1)]);
-    let still = take_in(&mut memory, 30, vec![since(15, row("a", "i", 3, 30))]);
-    assert_eq!(said(&still, "a"), (State::Unknown, Reason::EpochRegressed));
-    let next = take_in(&mut memory, 40, vec![since(35, row("a", "j", 4, 40))]);
-    assert_eq!(said(&next, "a"), (State::Active, Reason::Progressing));
-    assert_eq!(counted(&next, "a"), [(Anomaly::EpochRegressed, 1)]);
+    let mut look = |now: i64, epoch| {
+        let snapshot =
+            take_in(&mut memory, now, vec![since(now - 5, row("a", &format!("holder-{epoch}"), epoch, now))]);
+        (said(&snapshot, "a"), counted(&snapshot, "a"))
+    };
+    let regressed = |count| ((State::Unknown, Reason::EpochRegressed), vec![(Anomaly::EpochRegressed, count)]);
+    assert_eq!(look(20, 3), regressed(1));
+    assert_eq!(look(30, 3), regressed(1));
+    assert_eq!(look(40, 7), regressed(1), "a fencing token that was used before");
+    assert_eq!(look(50, 6), regressed(2));
+    assert_eq!(look(60, 8).0, (State::Active, Reason::Progressing));
+}
+
+#[test]
+fn progress_that_is_gone_is_not_known_and_not_undone() {
+    let mut memory = memory(RULES);
+    let without = |now| Row {
+        progress_at: None,
+        progress_epoch: None,
+        progress_cursor: None,
+        due: Some(3),
+        oldest_due_at: Some(t(-900)),
+        acquired_at: Some(t(-1_000)),
+        ..row("a", "h", 1, now)
+    };
+    let never = take_in(&mut memory, 10, vec![without(10)]);
+    assert_eq!(said(&never, "a"), (State::Stalled, Reason::NeverProgressed));
+    take_in(&mut memory, 20, vec![since(-1_000, row("a", "h", 1, 20))]);
+    let gone = take_in(&mut memory, 30, vec![without(30)]);
+    assert_eq!(said(&gone, "a"), (State::Unknown, Reason::InvalidRecord));
+}
+
+#[test]
+fn without_epochs_on_it_progress_counts_for_a_new_holder_only_once_it_is_surely_its_own() {
+    let mut memory = memory(RULES);
+    let columns = [Column::Holder, Column::Epoch, Column::RenewedAt, Column::ProgressCursor, Column::Due];
+    let mut look = |now, holder: &str, epoch, cursor| {
+        let row = Row { progress_cursor: Some(Cursor::Number(cursor)), due: Some(1), ..row("a", holder, epoch, now) };
+        let row = Row { acquired_at: None, expires_at: None, progress_at: None, progress_epoch: None, ..row };
+        let columns = columns.into_iter().collect();
+        let reading = Reading { store_now: t(now), columns, rows: vec![row], rejected: Vec::new(), over_limit: 0 };
+        said(&take_in_reading(&mut memory, now, reading), "a")
+    };
+    assert_eq!(look(10, "h", 1, 1), (State::Unknown, Reason::NotObservedYet));
+    assert_eq!(look(20, "h", 1, 2), (State::Active, Reason::Progressing));
+    assert_eq!(look(30, "i", 2, 2).0, State::Unknown, "its predecessor's");
+    assert_eq!(look(40, "i", 2, 3), (State::Active, Reason::Progressing));
+}
+
+#[test]
+fn a_lease_beyond_those_that_were_read_is_not_known_to_be_absent() {
+    let mut memory = memory(RULES);
+    take_in(&mut memory, 10, vec![row("a", "h", 1, 10), row("z", "h", 1, 10)]);
+    let rows = vec![row("b", "h", 1, 20), row("c", "h", 1, 20)];
+    let reading = Reading { store_now: t(20), columns: Columns::all(), rows, rejected: Vec::new(), over_limit: 7 };
+    let snapshot = take_in_reading(&mut memory, 20, reading);
+    assert_eq!(said(&snapshot, "a"), (State::NoLeader, Reason::Absent));
+    assert_eq!(said(&snapshot, "z"), (State::Unknown, Reason::NotObservedYet));
+    assert_eq!(said(&snapshot, "named"), (State::Unknown, Reason::NotObservedYet));
+}
+
+#[test]
+fn a_claim_that_came_and_went_between_two_looks_is_not_accused() {
+    let mut memory = memory(Rules { kind: Kind::Claim, ..RULES });
+    let columns = [Column::Lease, Column::Holder, Column::ProgressAt, Column::Due].into_iter().collect();
+    let mut look = |now, progress| {
+        let row = Row { lease: Some("a".into()), progress_at: Some(t(progress)), due: Some(0), ..Row::default() };
+        let reading = Reading { store_now: t(now), columns, rows: vec![row], rejected: Vec::new(), over_limit: 0 };
+        said(&take_in_reading(&mut memory, now, reading), "a")
+    };
+    assert_eq!(look(10, 1), (State::Idle, Reason::NothingDue));
+    assert_eq!(look(20, 19), (State::Idle, Reason::NothingDue));
 }
 
 #[test]

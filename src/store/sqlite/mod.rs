@@ -46,6 +46,15 @@ pub struct SqliteStore {
 struct Open {
     connection: Connection,
     file: FileId,
+    /// Whether it was in WAL mode then, and what the file was like.
+    wal: Option<FileState>,
+}
+
+/// A file in WAL mode that is copied over keeps its identity and tells SQLite nothing; but these change.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct FileState {
+    modified: (i64, i64),
+    length: u64,
 }
 
 /// What tells a file that was replaced from the one that was opened.
@@ -120,12 +129,17 @@ fn attempt(
         return Err(ReadError::Unreachable("what is at the configured path is not a file".to_owned()).into());
     }
     let file = FileId { device: metadata.dev(), inode: metadata.ino() };
-    if open.as_ref().is_some_and(|open| open.file != file) {
+    let state = FileState { modified: (metadata.mtime(), metadata.mtime_nsec()), length: metadata.len() };
+    if open.as_ref().is_some_and(|open| open.file != file || open.wal.is_some_and(|wal| wal != state)) {
         *open = None;
     }
     let open = match open {
         Some(open) => open,
-        None => open.insert(Open { connection: connect(path)?, file }),
+        None => {
+            let connection = connect(path)?;
+            let mode: String = connection.pragma_query_value(None, "journal_mode", |row| row.get(0))?;
+            open.insert(Open { connection, file, wal: (mode == "wal").then_some(state) })
+        }
     };
     query.read(&open.connection, deadline, &clock::monotonic)
 }

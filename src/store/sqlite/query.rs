@@ -52,8 +52,7 @@ impl Query {
         if statement.parameter_count() > 0 {
             return Err(ReadError::SchemaMismatch("the query has parameters; nothing fills them".to_owned()).into());
         }
-        let columns = columns(statement.column_names().into_iter())?;
-        let mut decoder = Decoder::new(&columns, &self.only_lease, self.max_leases);
+        columns(statement.column_names().into_iter())?;
 
         let began = now();
         let mut rows = statement.query([])?;
@@ -66,6 +65,9 @@ impl Query {
             )
             .into());
         };
+        // A schema that changed meanwhile moves the columns of a `SELECT *`: only from here on do they stay where they are.
+        let columns = columns(first.as_ref().column_names().into_iter())?;
+        let mut decoder = Decoder::new(&columns, &self.only_lease, self.max_leases);
         let store_now = decoder.store_now(first)?;
         decoder.row(first)?;
         while let Some(row) = rows.next()? {

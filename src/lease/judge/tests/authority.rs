@@ -116,6 +116,11 @@ fn what_could_not_be_looked_at_is_unknown() {
         ),
         (Unseen::Record(Column::Epoch), Reason::InvalidRecord, "the record breaks the contract in its column `epoch`"),
         (
+            Unseen::LeftOut,
+            Reason::NotObservedYet,
+            "the source has more leases than `max_leases`, and this one was not looked at",
+        ),
+        (
             Unseen::Duplicate,
             Reason::InvalidRecord,
             "the store has several records of this lease, and only one can be right",

@@ -133,6 +133,20 @@ fn progress_is_advancing_idle_stalled_or_unknown() {
             ),
         ),
         with(
+            cadence,
+            standing(
+                "a takeover puts off no run that is overdue",
+                Evidence {
+                    progress: made(exact(9_000), Under::Earlier),
+                    due: Due::NotKnown,
+                    ..holding(|holding| holding.acquired = exact(301))
+                },
+                stalled(Reason::NeverProgressed),
+                "renewed 2s ago by 186a…, no progress since it was acquired 5m1s ago though a run is due every 1h; \
+                 the limit is 5m",
+            ),
+        ),
+        with(
             overdue,
             standing(
                 "the oldest waits too long though other work moves",
@@ -193,8 +207,8 @@ fn what_bounds_cannot_decide_is_unknown_and_the_reason_tells_why() {
             "a cursor that moved within a gap",
             observed(Age::between(s(0), s(600)), Basis::SeenToChange),
             unknown(Authority::Held, Reason::ObservationGap),
-            "renewed 2s ago by 186a…, it was not watched for a while and what is known does not tell; \
-             the limit is 5m",
+            "renewed 2s ago by 186a…, last progress 0s ago or up to 10m ago, as it moved between two looks, which does not \
+             tell; the limit is 5m",
         ),
         standing(
             "a cursor that moved within a gap shorter than the limit",
@@ -236,6 +250,27 @@ fn what_bounds_cannot_decide_is_unknown_and_the_reason_tells_why() {
             },
             unknown(Authority::Held, Reason::ClockSkew),
             "renewed 2s ago by 186a…, times in the store disagree with each other or lie in the future",
+        ),
+        standing(
+            "progress that may be the holder's or its predecessor's, and would count",
+            Evidence {
+                progress: made(exact(10), Under::Unattributed),
+                due: waiting(2, 100),
+                ..holding(|holding| holding.acquired = exact(10))
+            },
+            unknown(Authority::Held, Reason::AwaitingFirstProgress),
+            "renewed 2s ago by 186a…, newly acquired and no progress yet, 2 are due, the oldest for 1m40s; \
+             judged after 5m",
+        ),
+        standing(
+            "the same, but too old to count either way",
+            Evidence {
+                progress: made(exact(400), Under::Unattributed),
+                due: waiting(2, 400),
+                ..holding(|holding| holding.acquired = exact(400))
+            },
+            stalled(Reason::NoProgress),
+            "renewed 2s ago by 186a…, no progress for 6m40s while 2 are due, the oldest for 6m40s; the limit is 5m",
         ),
     ]);
 }

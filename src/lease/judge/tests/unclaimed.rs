@@ -73,5 +73,15 @@ fn without_a_holder_the_kind_of_source_decides() {
             unknown(Authority::Vacant, Reason::ProgressWithoutAuthority),
             "the lease had ended, yet last progress 5s ago",
         ),
+        standing(
+            "progress after the lease had ended, where a tenure may have passed unseen",
+            Evidence {
+                tenure: Tenure::Vacant { how: Vacancy::Absent, since: exact(30), epoch: None },
+                progress: made(exact(5), Under::Unattributed),
+                ..healthy()
+            },
+            no_leader(Authority::Vacant, Reason::Absent),
+            "the store has no record of a holder",
+        ),
     ]);
 }
