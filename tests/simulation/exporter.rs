@@ -27,7 +27,7 @@ pub struct View {
 
 const ALWAYS: [Reason; 3] = [Reason::StoreTimeout, Reason::AwaitingFirstProgress, Reason::ProgressWithoutAuthority];
 
-pub static VIEWS: [View; 5] = [
+pub static VIEWS: [View; 6] = [
     View { name: "whole", without: &[], work: Work::Unstated, may_say: &ALWAYS },
     View {
         name: "cursor alone",
@@ -39,6 +39,12 @@ pub static VIEWS: [View; 5] = [
     View {
         name: "no acquisition",
         without: &["acquired_at"],
+        work: Work::Unstated,
+        may_say: &[ALWAYS[0], ALWAYS[1], ALWAYS[2], Reason::NotObservedYet, Reason::ObservationGap],
+    },
+    View {
+        name: "whose progress",
+        without: &["progress_epoch", "acquired_at", "progress_at"],
         work: Work::Unstated,
         may_say: &[ALWAYS[0], ALWAYS[1], ALWAYS[2], Reason::NotObservedYet, Reason::ObservationGap],
     },
