@@ -22,8 +22,7 @@ use crate::observer::Observed;
 /// How the site is set up.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Settings {
-    /// The path of the metrics; `/metrics` by default. It begins with a slash, and takes the place of what else is
-    /// there.
+    /// The path of the metrics; `/metrics` by default. It begins with a slash, and must be none that [`is_taken`].
     pub telemetry_path: String,
     /// How many requests that look at sources may be under way at once; 0 for no limit. As with other exporters, what
     /// is beyond is refused, not queued.
@@ -54,12 +53,34 @@ pub struct Site<C> {
     requests: Option<Arc<Semaphore>>,
 }
 
+#[derive(Clone, Copy, Debug)]
 enum Route {
     Metrics,
     Page,
     Leases,
     Alive,
     Asset(&'static str, &'static str),
+}
+
+/// Every path but that of the metrics, which is a setting.
+const FIXED: [(&str, Route); 7] = [
+    ("/", Route::Page),
+    ("/api/v1/leases", Route::Leases),
+    ("/-/healthy", Route::Alive),
+    ("/-/ready", Route::Alive),
+    ("/style.css", Route::Asset(reply::CSS, page::STYLE)),
+    ("/live.js", Route::Asset(reply::SCRIPT, page::SCRIPT)),
+    ("/favicon.ico", Route::Asset(reply::SVG, page::ICON)),
+];
+
+fn fixed(path: &str) -> Option<Route> {
+    FIXED.into_iter().find(|(fixed, _)| *fixed == path).map(|(_, route)| route)
+}
+
+/// Whether a path already gives something else than the metrics.
+#[must_use]
+pub fn is_taken(path: &str) -> bool {
+    fixed(path).is_some()
 }
 
 impl<C: Content> Site<C> {
@@ -93,18 +114,7 @@ impl<C: Content> Site<C> {
     }
 
     fn route(&self, path: &str) -> Option<Route> {
-        if path == self.telemetry_path {
-            return Some(Route::Metrics);
-        }
-        Some(match path {
-            "/" => Route::Page,
-            "/api/v1/leases" => Route::Leases,
-            "/-/healthy" | "/-/ready" => Route::Alive,
-            "/style.css" => Route::Asset(reply::CSS, page::STYLE),
-            "/live.js" => Route::Asset(reply::SCRIPT, page::SCRIPT),
-            "/favicon.ico" => Route::Asset(reply::SVG, page::ICON),
-            _ => return None,
-        })
+        if path == self.telemetry_path { Some(Route::Metrics) } else { fixed(path) }
     }
 
     async fn serve(&self, route: Route, request: &Request<impl Body>) -> Reply {

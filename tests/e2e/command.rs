@@ -79,6 +79,11 @@ fn what_cannot_be_typed_is_refused_with_exit_code_3_and_a_way_out() {
              something, like `/metrics`\n\nFor more information, try '--help'.",
         ),
         (
+            &["--web.telemetry-path=/-/healthy"],
+            "error: invalid value '/-/healthy' for '--web.telemetry-path <PATH>': the exporter serves something else \
+             there; choose another path, like `/metrics`\n\nFor more information, try '--help'.",
+        ),
+        (
             &["--log.level=loud"],
             "error: invalid value 'loud' for '--log.level <LEVEL>'\n  \
              [possible values: debug, info, warn, error]\n\nFor more information, try '--help'.",
