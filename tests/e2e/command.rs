@@ -125,10 +125,8 @@ fn a_configuration_that_is_not_there_is_named_as_it_was_typed() {
     let folder = folder();
     let path = folder.path().join("none.yml").display().to_string();
     let config = format!("--config.file={path}");
-    let message = format!(
-        "lease-exporter: {path}: the file cannot be used: there is none of that name; relative paths start at the \
-         configuration's folder"
-    );
+    let message =
+        format!("lease-exporter: {path}: there is no such file; a relative path starts at the working directory");
     for arguments in [&[config.as_str()][..], &["status", &config], &["check", &config]] {
         fails(&run(arguments), 3, &message);
     }
