@@ -89,6 +89,12 @@ fn what_cannot_be_typed_is_refused_with_exit_code_3_and_a_way_out() {
              [possible values: debug, info, warn, error]\n\nFor more information, try '--help'.",
         ),
         (
+            &["--config.file=x.yml", "check"],
+            "error: the subcommand 'check' cannot be used with '--config.file <FILE>'\n\n  \
+             tip: options go after the command: `lease-exporter check [OPTIONS]`\n\n\
+             Usage: lease-exporter [OPTIONS]\n       lease-exporter <COMMAND>\n\nFor more information, try '--help'.",
+        ),
+        (
             &["stats"],
             "error: unrecognized subcommand 'stats'\n\n  tip: a similar subcommand exists: 'status'\n\n\
              Usage: lease-exporter [OPTIONS]\n       lease-exporter <COMMAND>\n\nFor more information, try '--help'.",
