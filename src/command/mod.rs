@@ -11,6 +11,7 @@ mod status;
 use std::ffi::OsString;
 use std::process::ExitCode;
 
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Parser, Subcommand};
 use thiserror::Error;
 
@@ -65,6 +66,17 @@ impl From<scheduler::Error> for Failure {
     }
 }
 
+/// The same error, with a way out where clap gives none: options of the exporter itself stand before a command.
+fn with_tip(mut told: clap::Error) -> clap::Error {
+    if told.kind() == ErrorKind::ArgumentConflict
+        && let Some(ContextValue::String(command)) = told.get(ContextKind::InvalidSubcommand)
+    {
+        let tip = format!("options go after the command: `lease-exporter {command} [OPTIONS]`");
+        told.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip.into()]));
+    }
+    told
+}
+
 /// Runs what the command line says.
 #[must_use]
 #[expect(clippy::print_stderr, reason = "a command that fails says why, once, where the person looks")]
@@ -72,6 +84,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     let command_line = match CommandLine::try_parse_from(arguments) {
         Ok(command_line) => command_line,
         Err(told) => {
+            let told = with_tip(told);
             let _ = told.print();
             return if told.use_stderr() { ExitCode::from(3) } else { ExitCode::SUCCESS };
         }

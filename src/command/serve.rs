@@ -72,11 +72,13 @@ pub(super) fn address(text: &str) -> Result<SocketAddr, String> {
 }
 
 fn path(text: &str) -> Result<String, String> {
-    if text.starts_with('/') && text.len() > 1 && !text.contains(['?', '#', ' ']) {
-        Ok(text.to_owned())
-    } else {
-        Err("a path starts with `/` and names something, like `/metrics`".to_owned())
+    if !text.starts_with('/') || text.len() == 1 || text.contains(['?', '#', ' ']) {
+        return Err("a path starts with `/` and names something, like `/metrics`".to_owned());
     }
+    if web::is_taken(text) {
+        return Err("the exporter serves something else there; choose another path, like `/metrics`".to_owned());
+    }
+    Ok(text.to_owned())
 }
 
 /// Serves until SIGTERM or SIGINT.

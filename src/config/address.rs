@@ -42,20 +42,18 @@ impl StoreAddress {
 
     /// Reads an address; a relative path starts at `base_dir`.
     pub(super) fn parse(text: &str, base_dir: &Path) -> Result<Self, Problem> {
+        // Of an SQLite file no password is ever needed, so it is told apart before secrets are looked for.
+        if let Some(rest) = text.strip_prefix("sqlite://").or_else(|| (text == "sqlite:").then_some("")) {
+            return sqlite(rest, base_dir);
+        }
         if has_secret(text) {
             return Err(Problem::SecretInAddress);
         }
-        let (scheme, rest) = match text.split_once("://") {
-            Some(split) => split,
+        let scheme = match text.split_once("://") {
+            Some((scheme, _)) => scheme,
             // A cluster is where its own configuration says, so nothing need follow.
-            None => match text.split_once(':') {
-                Some((scheme, "")) => (scheme, ""),
-                _ => return Err(Problem::NoScheme),
-            },
+            None => text.strip_suffix(':').filter(|scheme| !scheme.contains(':')).ok_or(Problem::NoScheme)?,
         };
-        if scheme == "sqlite" {
-            return sqlite(rest, base_dir);
-        }
         match Self::NOT_BUILT.into_iter().find(|known| *known == scheme) {
             Some(scheme) => Err(Problem::SchemeNotBuilt { scheme, known: Self::BUILT }),
             None => Err(Problem::Scheme { scheme: Shown::new(scheme), known: Self::BUILT }),
@@ -68,7 +66,11 @@ fn sqlite(rest: &str, base_dir: &Path) -> Result<StoreAddress, Problem> {
         "" | "/" => "it names no file; write it as `sqlite:///path/to/file`",
         ":memory:" => "a database in memory has no other process that writes it; name a file",
         _ if rest.contains(['?', '#']) => {
-            "it takes no parameters, and a file is only ever opened to read; leave out what begins with `?` or `#`"
+            "it takes no parameters, an SQLite file has no password, and it is only ever opened to read; leave out what begins with `?` or `#`"
+        }
+        // In a path an `@` is a letter like any other, but before it, it ends a user's name and password.
+        _ if names_user(rest.split('/').next().unwrap_or_default()) => {
+            "it takes no user and no password, as an SQLite file has neither; write it as `sqlite:///path/to/file`"
         }
         _ if rest.contains('\0') => "no path has a zero byte in it; take it out",
         _ => return Ok(StoreAddress::Sqlite { path: base_dir.join(rest) }),
@@ -76,13 +78,15 @@ fn sqlite(rest: &str, base_dir: &Path) -> Result<StoreAddress, Problem> {
     Err(Problem::SqliteAddress(fault))
 }
 
-/// Whether an address, well formed or not, holds what looks like a password.
+/// Whether a user's name and a password stand before an `@`.
+fn names_user(text: &str) -> bool {
+    text.rsplit_once('@').is_some_and(|(user, _)| user.contains(':'))
+}
+
+/// Whether the address of what may have a password, well formed or not, holds what looks like a password.
 fn has_secret(text: &str) -> bool {
     const NAMES: [&str; 7] = ["pass", "pwd", "secret", "token", "key=", "auth=", "credential"];
     let (scheme, rest) = text.split_once("://").unwrap_or(("", text));
-    // In a file's path an `@` is a letter like any other, but before the path it ends a user's name and password.
-    let before_path = if scheme == "sqlite" { rest.split('/').next().unwrap_or_default() } else { rest };
-    let user_and_password = before_path.rsplit_once('@').is_some_and(|(user, _)| user.contains(':'));
     let parameters = match rest.split_once(['?', '#']) {
         Some((_, parameters)) => parameters,
         // Without a scheme it may be a list of parameters and nothing else.
@@ -90,7 +94,7 @@ fn has_secret(text: &str) -> bool {
         None => "",
     };
     let parameters = parameters.to_ascii_lowercase();
-    user_and_password || NAMES.iter().any(|name| parameters.contains(name))
+    names_user(rest) || NAMES.iter().any(|name| parameters.contains(name))
 }
 
 impl fmt::Display for StoreAddress {
@@ -138,8 +142,6 @@ mod tests {
             "redis://:planted@h",
             "mysql://h/db?password=planted",
             "postgres://h/db?sslpassword=planted@x",
-            "sqlite://u:planted@h/db",
-            "sqlite:///db?key=planted",
             "host=h user=u password=planted",
             "u:planted@h/db",
             "nosuch://u:planted@h/db",
@@ -160,6 +162,9 @@ mod tests {
             "sqlite:",
             "sqlite://:memory:",
             "sqlite:///planted?mode=ro",
+            "sqlite:///db?key=planted",
+            "sqlite:///db#password=planted",
+            "sqlite://u:planted@h/db",
             "postgres://planted/db",
             "kubernetes:",
             "nosuch://planted",

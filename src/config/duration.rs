@@ -23,6 +23,11 @@ pub enum DurationFault {
     /// More than a year.
     #[error("it must be at most 365 days")]
     TooLong,
+    /// So long that a state long gone would still be shown as that of now.
+    #[error(
+        "it must be at most `1m`: scrapes this close together share one reading, and more would serve old states; leave it out or shorten it"
+    )]
+    TooOld,
 }
 
 /// Whether zero means something.

@@ -54,8 +54,14 @@ impl Config {
     /// The file or one that it names cannot be read, or what it says cannot be used: all that is wrong with it.
     pub fn load(path: &Path, families: &[&str]) -> Result<Self, ConfigError> {
         let file_name = path.display().to_string();
-        let text = file::text(path)
-            .map_err(|fault| ConfigError::new(&file_name, vec![Fault { line: None, problem: Problem::File(fault) }]))?;
+        let text = file::text(path).map_err(|fault| {
+            let problem = match fault {
+                // What such a fault says of relative paths is true of files that a configuration names, not of itself.
+                FileFault::Absent => Problem::NoFile,
+                fault => Problem::File(fault),
+            };
+            ConfigError::new(&file_name, vec![Fault { line: None, problem }])
+        })?;
         let base_dir = path.parent().unwrap_or_else(|| Path::new(""));
         Self::parse(&text, &file_name, base_dir, families)
     }

@@ -75,6 +75,9 @@ pub enum Problem {
     /// A length of time that cannot be used.
     #[error("`{key}` cannot be this: `{value}`; {fault}")]
     Duration { key: &'static str, value: Shown, fault: DurationFault },
+    /// There is no configuration file of the name given.
+    #[error("there is no such file; a relative path starts at the working directory")]
+    NoFile,
     /// The file itself.
     #[error("the file cannot be used: {0}")]
     File(FileFault),

@@ -9,7 +9,7 @@ use crate::lease::{Clock, Kind, Policies, Rules};
 use crate::preset::Preset;
 
 use super::address::StoreAddress;
-use super::duration::Zero;
+use super::duration::{DurationFault, Zero, duration};
 use super::limits::length;
 use super::problem::{Faults, Problem, Shown};
 use super::raw::{RawSource, Text};
@@ -50,6 +50,8 @@ impl Source {
     pub const TIMEOUT: Duration = Duration::from_secs(5);
     /// The default of `reuse_for`.
     pub const REUSE_FOR: Duration = Duration::from_secs(1);
+    /// The most that `reuse_for` may be. A usual scrape interval: what is older is no longer what a scrape asks for.
+    pub const MOST_REUSE: Duration = Duration::from_secs(60);
     /// The most that `max_leases` may be.
     pub const MOST_LEASES: usize = 1_000_000;
 
@@ -70,7 +72,7 @@ impl Source {
         let read = Read::new(raw, line, store.as_ref(), faults);
         let timeout = length("timeout", raw.timeout.as_ref(), Zero::Refused, faults);
         let clock_skew = length("clock_skew", raw.clock_skew.as_ref(), Zero::Refused, faults);
-        let reuse_for = length("reuse_for", raw.reuse_for.as_ref(), Zero::Allowed, faults);
+        let reuse_for = raw.reuse_for.as_ref().and_then(|text| reuse_for(text, faults));
         let max_leases = raw.max_leases.as_ref().and_then(|text| max_leases(text, faults));
         let read = read?;
         Some(Self {
@@ -200,6 +202,17 @@ fn choice<T: Copy, const N: usize>(
     };
     let problem = || Problem::Choice { key, value: Shown::new(&text.value), known: names };
     faults.keep(text.referenced.line(), found.ok_or_else(problem))
+}
+
+fn reuse_for(text: &Text, faults: &mut Faults) -> Option<Duration> {
+    let read = match duration(&text.value, Zero::Allowed) {
+        // The limit that counts here is the lower one.
+        Err(DurationFault::TooLong) => Err(DurationFault::TooOld),
+        Ok(length) if length > Source::MOST_REUSE => Err(DurationFault::TooOld),
+        read => read,
+    };
+    let problem = |fault| Problem::Duration { key: "reuse_for", value: Shown::new(&text.value), fault };
+    faults.keep(text.referenced.line(), read.map_err(problem))
 }
 
 fn max_leases(text: &Text, faults: &mut Faults) -> Option<usize> {

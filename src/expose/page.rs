@@ -8,12 +8,13 @@ mod picture;
 mod source;
 mod words;
 
+use std::cmp::Reverse;
 use std::time::{Duration, UNIX_EPOCH};
 
 use askama::Template;
 
 use super::counts::{Counts, SEVERITY};
-use crate::lease::{SourceSnapshot, State, Status};
+use crate::lease::{Progress, SourceSnapshot, State, Status};
 use lease::LeaseView;
 use source::SourceView;
 
@@ -29,7 +30,9 @@ pub const MOST_LEASES: usize = 500;
 
 /// Renders the page, made at `unix_seconds`, with a link to the metrics at `metrics_path`.
 ///
-/// Leases come in the order of [`SEVERITY`], then by source and name. Links are relative, so that the page works behind
+/// Leases come in the order of [`SEVERITY`], then by source and name. Where there are more than [`MOST_LEASES`], those
+/// in one state come by how long ago their work moved, so that the worst are shown; where all are, a lease had better
+/// stay in its place. Links are relative, so that the page works behind
 /// a proxy that puts it under a path of its own.
 ///
 /// # Errors
@@ -39,7 +42,11 @@ pub fn render(snapshots: &[&SourceSnapshot], unix_seconds: f64, metrics_path: &s
     let mut leases: Vec<(&SourceSnapshot, &Status)> =
         snapshots.iter().flat_map(|snapshot| snapshot.leases.iter().map(move |status| (*snapshot, status))).collect();
     let severity = |state: State| SEVERITY.into_iter().position(|other| other == state);
-    leases.sort_by_key(|(snapshot, status)| (severity(status.verdict.state), &snapshot.source, &status.lease));
+    let some_are_left_out = leases.len() > MOST_LEASES;
+    leases.sort_by_key(|(snapshot, status)| {
+        let unmoved = if some_are_left_out { unmoved(status) } else { None };
+        (severity(status.verdict.state), Reverse(unmoved), &snapshot.source, &status.lease)
+    });
     let made_at = UNIX_EPOCH + Duration::try_from_secs_f64(unix_seconds).unwrap_or_default();
     Page {
         title: title(counts, snapshots),
@@ -55,6 +62,14 @@ pub fn render(snapshots: &[&SourceSnapshot], unix_seconds: f64, metrics_path: &s
             .collect(),
     }
     .render()
+}
+
+/// For how long the work of a lease has not moved, at least; `None`, which is less than any, where that is not known.
+fn unmoved(status: &Status) -> Option<Duration> {
+    match &status.evidence()?.progress {
+        Progress::Made { when, .. } => when.shown().or_else(|| Some(when.age.lower()).filter(|age| !age.is_zero())),
+        _ => None,
+    }
 }
 
 #[derive(Template)]
@@ -91,6 +106,7 @@ fn title(counts: Counts, snapshots: &[&SourceSnapshot]) -> String {
 mod tests {
     use super::*;
     use crate::expose::{golden, sample};
+    use crate::lease::{Age, Observation};
 
     #[expect(clippy::cast_precision_loss, reason = "it fits")]
     fn rendered(snapshots: &[SourceSnapshot]) -> String {
@@ -127,6 +143,34 @@ mod tests {
         let stalled = page.find("lease stalled").unwrap();
         assert!(stalled < page.find("lease active").unwrap());
         assert!(page.contains("more leases are not shown"), "{}", &page[page.len() - 600..]);
+    }
+
+    #[test]
+    fn of_too_many_leases_in_one_state_those_are_shown_whose_work_has_not_moved_for_longest() {
+        let names = |page: &str| -> Vec<String> {
+            let after = page.split("<h2 title=\"").skip(1);
+            after.map(|rest| rest.split('"').next().unwrap().to_owned()).collect()
+        };
+        let aged = |number: usize, at: usize, age: Age| {
+            let mut snapshot = sample::many(number);
+            let Observation::Seen(evidence) = &mut snapshot.leases[at].observation else {
+                panic!("it was read");
+            };
+            let Progress::Made { when, .. } = &mut evidence.progress else { panic!("it has progress") };
+            when.age = age;
+            snapshot
+        };
+        let day = Duration::from_secs(86_400);
+        let number = MOST_LEASES + 50;
+        let last = format!("lease-{:05}", number - 1);
+        for age in [Age::exact(day), Age::at_least(day)] {
+            let shown = names(&rendered(&[aged(number, number - 1, age)]));
+            assert_eq!(shown[..2], [last.clone(), "lease-00000".to_owned()]);
+        }
+        // What is not known comes last.
+        assert_eq!(names(&rendered(&[aged(number, 0, Age::UNBOUNDED)]))[0], "lease-00001");
+        // Where all are shown, none moves about as its work goes on.
+        assert_eq!(names(&rendered(&[aged(3, 2, Age::exact(day))])), ["lease-00000", "lease-00001", "lease-00002"]);
     }
 
     #[test]

@@ -11,10 +11,13 @@ const HEAD: [&str; 9] =
 /// Numbers and ages are aligned to the right, words to the left.
 const RIGHT: [bool; HEAD.len()] = [false, false, false, false, false, true, true, true, true];
 
+/// How wide a column is made at the most. One name of a kilobyte would else take every line with it.
+const WIDEST: usize = 60;
+
 /// Writes one line per lease and below it the reason; first a line for each source that was not read in full.
 ///
 /// Columns are as wide as their longest value in characters, not in terminal cells: a name in wide characters, such as
-/// Chinese, pushes its own line to the right. Names are written with escapes for what cannot be seen, so a name cannot
+/// Chinese, pushes its own line to the right. So does a value of more than 60 characters. Names are written with escapes for what cannot be seen, so a name cannot
 /// break the table or command the terminal. What is not known is `-`; an age with a lower bound alone is `>5m`.
 ///
 /// # Errors
@@ -31,7 +34,7 @@ pub fn write(out: &mut impl Write, snapshots: &[&SourceSnapshot]) -> fmt::Result
     let mut widths = HEAD.map(str::len);
     for row in &rows {
         for (width, cell) in widths.iter_mut().zip(row) {
-            *width = (*width).max(cell.chars().count());
+            *width = (*width).max(cell.chars().count().min(WIDEST));
         }
     }
     line(out, &HEAD, &widths)?;
@@ -118,6 +121,19 @@ mod tests {
         let mut table = String::new();
         write(&mut table, &sample::snapshots().iter().collect::<Vec<_>>()).unwrap();
         golden::assert_matches("status.txt", &table);
+    }
+
+    #[test]
+    fn a_very_long_name_pushes_its_own_line_alone() {
+        let mut snapshot = sample::many(2);
+        let long = "x".repeat(1024);
+        snapshot.leases[0].lease = long.as_str().into();
+        let mut table = String::new();
+        write(&mut table, &[&snapshot]).unwrap();
+        let lines: Vec<_> = table.lines().collect();
+        assert!(lines[1].starts_with(&format!("many    {long}  active ")), "{table}");
+        assert!(lines[3].starts_with(&format!("many    {:<60}  active ", "lease-00001")), "{table}");
+        assert!(lines[0].chars().count() < 200, "{table}");
     }
 
     #[test]

@@ -7,15 +7,12 @@ use std::task::{Context, Poll};
 
 use bytes::Bytes;
 use hyper::body::{Body, Frame, SizeHint};
-use tokio::sync::OwnedSemaphorePermit;
 
 /// Pieces that are sent one after the other without being joined. Their length is known, so it is announced.
 #[derive(Debug, Default)]
 pub struct Chunks {
     chunks: VecDeque<Bytes>,
     left: u64,
-    /// Held until the last piece is handed to the connection or the client is gone: only then is the request over.
-    _permit: Option<OwnedSemaphorePermit>,
 }
 
 impl Chunks {
@@ -30,12 +27,6 @@ impl Chunks {
     pub const fn is_empty(&self) -> bool {
         self.left == 0
     }
-
-    /// The same, holding a permit until it is handed over.
-    #[must_use]
-    pub(super) fn holding(self, permit: Option<OwnedSemaphorePermit>) -> Self {
-        Self { _permit: permit, ..self }
-    }
 }
 
 impl From<Vec<Bytes>> for Chunks {
@@ -43,7 +34,7 @@ impl From<Vec<Bytes>> for Chunks {
         let left = chunks.iter().map(|chunk| chunk.len() as u64).sum();
         // An empty frame would be written as nothing at best.
         let chunks = chunks.into_iter().filter(|chunk| !chunk.is_empty()).collect();
-        Self { chunks, left, _permit: None }
+        Self { chunks, left }
     }
 }
 

@@ -29,7 +29,7 @@ use crate::observer::Observed;
 
 pub use body::Chunks;
 pub use server::{Limits, serve};
-pub use site::{Settings, Site};
+pub use site::{Settings, Site, is_taken};
 
 /// What the server serves. Both look at every source, for no longer than the deadline.
 pub trait Content: Send + Sync + 'static {

@@ -22,11 +22,10 @@ use crate::observer::Observed;
 /// How the site is set up.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Settings {
-    /// The path of the metrics; `/metrics` by default. It begins with a slash, and takes the place of what else is
-    /// there.
+    /// The path of the metrics; `/metrics` by default. It begins with a slash, and must be none that [`is_taken`].
     pub telemetry_path: String,
-    /// How many requests that look at sources may be under way at once; 0 for no limit. As with other exporters, what
-    /// is beyond is refused, not queued.
+    /// How many requests may look at sources at once; 0 for no limit. As with other exporters, what is beyond is
+    /// refused, not queued.
     pub max_requests: usize,
     /// How long to look at sources for a request that does not say.
     pub patience: Duration,
@@ -54,12 +53,34 @@ pub struct Site<C> {
     requests: Option<Arc<Semaphore>>,
 }
 
+#[derive(Clone, Copy, Debug)]
 enum Route {
     Metrics,
     Page,
     Leases,
     Alive,
     Asset(&'static str, &'static str),
+}
+
+/// Every path but that of the metrics, which is a setting.
+const FIXED: [(&str, Route); 7] = [
+    ("/", Route::Page),
+    ("/api/v1/leases", Route::Leases),
+    ("/-/healthy", Route::Alive),
+    ("/-/ready", Route::Alive),
+    ("/style.css", Route::Asset(reply::CSS, page::STYLE)),
+    ("/live.js", Route::Asset(reply::SCRIPT, page::SCRIPT)),
+    ("/favicon.ico", Route::Asset(reply::SVG, page::ICON)),
+];
+
+fn fixed(path: &str) -> Option<Route> {
+    FIXED.into_iter().find(|(fixed, _)| *fixed == path).map(|(_, route)| route)
+}
+
+/// Whether a path already gives something else than the metrics.
+#[must_use]
+pub fn is_taken(path: &str) -> bool {
+    fixed(path).is_some()
 }
 
 impl<C: Content> Site<C> {
@@ -93,18 +114,7 @@ impl<C: Content> Site<C> {
     }
 
     fn route(&self, path: &str) -> Option<Route> {
-        if path == self.telemetry_path {
-            return Some(Route::Metrics);
-        }
-        Some(match path {
-            "/" => Route::Page,
-            "/api/v1/leases" => Route::Leases,
-            "/-/healthy" | "/-/ready" => Route::Alive,
-            "/style.css" => Route::Asset(reply::CSS, page::STYLE),
-            "/live.js" => Route::Asset(reply::SCRIPT, page::SCRIPT),
-            "/favicon.ico" => Route::Asset(reply::SVG, page::ICON),
-            _ => return None,
-        })
+        if path == self.telemetry_path { Some(Route::Metrics) } else { fixed(path) }
     }
 
     async fn serve(&self, route: Route, request: &Request<impl Body>) -> Reply {
@@ -113,21 +123,21 @@ impl<C: Content> Site<C> {
             Route::Asset(content_type, body) => return reply::asset(content_type, body),
             Route::Metrics | Route::Page | Route::Leases => {}
         }
-        let Ok(permit) = self.permit() else {
+        // Held until the answer is made and not until it is sent: otherwise a few clients that do not read would keep
+        // out all others. What is being sent is bounded by the limits of connections.
+        let Ok(_permit) = self.permit() else {
             return reply::error(StatusCode::SERVICE_UNAVAILABLE);
         };
         let deadline = Instant::now() + self.patience.with(request.headers());
-        let reply = if matches!(route, Route::Metrics) {
-            reply::metrics(self.content.metrics(deadline).await.into())
-        } else {
-            let observed = self.content.snapshots(deadline).await;
-            let rendered = match route {
-                Route::Leases => leases(&observed).map(|json| reply::content(reply::JSON, json)),
-                _ => self.page(&observed).map(reply::page),
-            };
-            rendered.unwrap_or_else(|| reply::error(StatusCode::INTERNAL_SERVER_ERROR))
+        if matches!(route, Route::Metrics) {
+            return reply::metrics(self.content.metrics(deadline).await.into());
+        }
+        let observed = self.content.snapshots(deadline).await;
+        let rendered = match route {
+            Route::Leases => leases(&observed).map(|json| reply::content(reply::JSON, json)),
+            _ => self.page(&observed).map(reply::page),
         };
-        reply.map(|body| body.holding(permit))
+        rendered.unwrap_or_else(|| reply::error(StatusCode::INTERNAL_SERVER_ERROR))
     }
 
     /// A permit to look at sources; `Ok(None)` where there is no limit.

@@ -13,7 +13,7 @@ use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
-use super::{Limits, Settings, Site, serve};
+use super::{Limits, Settings, Site, is_taken, serve};
 use content::Fake;
 
 /// A server that runs until it is dropped or shut down.

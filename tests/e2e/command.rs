@@ -79,9 +79,20 @@ fn what_cannot_be_typed_is_refused_with_exit_code_3_and_a_way_out() {
              something, like `/metrics`\n\nFor more information, try '--help'.",
         ),
         (
+            &["--web.telemetry-path=/-/healthy"],
+            "error: invalid value '/-/healthy' for '--web.telemetry-path <PATH>': the exporter serves something else \
+             there; choose another path, like `/metrics`\n\nFor more information, try '--help'.",
+        ),
+        (
             &["--log.level=loud"],
             "error: invalid value 'loud' for '--log.level <LEVEL>'\n  \
              [possible values: debug, info, warn, error]\n\nFor more information, try '--help'.",
+        ),
+        (
+            &["--config.file=x.yml", "check"],
+            "error: the subcommand 'check' cannot be used with '--config.file <FILE>'\n\n  \
+             tip: options go after the command: `lease-exporter check [OPTIONS]`\n\n\
+             Usage: lease-exporter [OPTIONS]\n       lease-exporter <COMMAND>\n\nFor more information, try '--help'.",
         ),
         (
             &["stats"],
@@ -120,10 +131,8 @@ fn a_configuration_that_is_not_there_is_named_as_it_was_typed() {
     let folder = folder();
     let path = folder.path().join("none.yml").display().to_string();
     let config = format!("--config.file={path}");
-    let message = format!(
-        "lease-exporter: {path}: the file cannot be used: there is none of that name; relative paths start at the \
-         configuration's folder"
-    );
+    let message =
+        format!("lease-exporter: {path}: there is no such file; a relative path starts at the working directory");
     for arguments in [&[config.as_str()][..], &["status", &config], &["check", &config]] {
         fails(&run(arguments), 3, &message);
     }

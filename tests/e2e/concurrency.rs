@@ -76,7 +76,7 @@ fn of_leases(body: &str) -> String {
 fn sixteen_scrapes_at_once_share_one_reading() {
     let folder = folder();
     database(&folder.path().join("any.db"), "CREATE TABLE t (x)");
-    let exporter = Exporter::start(folder.path(), &changing("600s"));
+    let exporter = Exporter::start(folder.path(), &changing("1m"));
     let bodies: Vec<_> = exporter.get_at_once("/metrics", 16).iter().map(|reply| of_leases(&reply.body)).collect();
     assert!(Metrics::parse(&bodies[0]).known("lease_due", "own", "changing") > 3e11);
     assert!(bodies.iter().all(|body| *body == bodies[0]), "{bodies:?}");

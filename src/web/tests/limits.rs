@@ -77,6 +77,26 @@ async fn requests_too_many_are_refused_and_health_is_not_counted() {
 }
 
 #[tokio::test]
+async fn clients_that_never_read_do_not_keep_another_from_being_answered() {
+    const MOST: usize = 3;
+    let answer = vec![Bytes::from(vec![b'x'; 1 << 20]); 64];
+    let settings = Settings { max_requests: MOST, ..Settings::default() };
+    let server = Server::start(Fake::giving(answer), settings, Limits::default()).await;
+    let mut stuck = Vec::new();
+    for _ in 0..MOST {
+        let mut client = Client::connect(server.address);
+        client.send(GET);
+        let (silent, client) = client.silent_for(LONG).await;
+        assert!(!silent, "the answer is on its way");
+        stuck.push(client);
+    }
+    for path in ["/", "/api/v1/leases", "/metrics"] {
+        assert_eq!(ask(server.address, "GET", path).await.status, 200, "{path}");
+    }
+    drop(stuck);
+}
+
+#[tokio::test]
 async fn a_client_that_goes_away_gives_its_turn_back() {
     let (content, entered, go) = Fake::waiting();
     let settings = Settings { max_requests: 1, ..Settings::default() };

@@ -82,6 +82,14 @@ async fn the_metrics_can_have_another_path() {
     assert!(ask(server.address, "GET", "/").await.body.contains("<a href=\"lease/metrics\">"));
 }
 
+#[test]
+fn every_path_but_that_of_the_metrics_is_taken() {
+    for path in PATHS {
+        assert_eq!(is_taken(path), path != "/metrics", "{path}");
+    }
+    assert!(!is_taken("/live") && !is_taken("/-/elsewhere"));
+}
+
 #[tokio::test]
 async fn a_request_with_a_body_is_answered_and_its_connection_closed() {
     let server = Server::with(Fake::plain()).await;
