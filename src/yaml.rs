@@ -77,7 +77,11 @@ fn message(error: &Error, misplaced: &[(&str, &str)]) -> String {
         Error::SerdeInvalidType { .. } | Error::SerdeInvalidValue { .. } => {
             "the value has the wrong shape; see what the key takes".into()
         }
-        Error::NullIntoString { .. } => "a key has no value; give one or leave the key out".into(),
+        Error::NullIntoString { .. } => {
+            "a key has no value, or `null` or `~`, which stand for none; give one (in quotes, if that \
+             word is meant) or leave the key out"
+                .into()
+        }
         Error::Unexpected { expected, .. } => {
             let expected = match *expected {
                 "sequence start" => "a list",
