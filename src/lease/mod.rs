@@ -1,7 +1,7 @@
 //! The domain, pure: no input or output, no clock, no async.
 //!
 //! Data flows one way: a [`Reading`] goes into a [`Memory`], which relates it to earlier readings and turns stored
-//! times and cursors into [`Age`]s; [`judge`] makes a [`Verdict`] of that [`Evidence`] and a [`Policy`]; a
+//! times and cursors into [`Age`]s; [`judge()`] makes a [`Verdict`] of that [`Evidence`] and a [`Policy`]; a
 //! [`SourceSnapshot`] carries the resulting [`Status`]es to whoever renders them.
 
 mod age;
