@@ -6,8 +6,8 @@
 use std::time::Duration;
 
 use crate::lease::{
-    Anomaly, Authority, Due, Health, HolderToken, Left, Policy, Progress, ProgressState, ReadFailure, Reason, RowFault,
-    State, Status, StoreTime,
+    Anomaly, Authority, Due, Health, HolderToken, Left, Progress, ProgressState, ReadFailure, Reason, RowFault, State,
+    Status, StoreTime,
 };
 
 /// One metric family.
@@ -240,7 +240,7 @@ pub static CATALOGUE: [Family; 28] = [
         "lease_overdue_after_seconds",
         "How long the oldest due work may wait even while other work moves, as configured.",
         SECONDS,
-        OfLease::Float(|status| overdue_after(&status.policy).map(seconds)),
+        OfLease::Float(|status| status.policy.overdue_after.map(seconds)),
     ),
     lease("lease_alert_enabled", "Alerts that are enabled for the lease; always 1.", None, OfLease::Alerts),
     lease(
@@ -301,10 +301,6 @@ fn progress(status: &Status) -> Option<(crate::lease::Dated, Option<u64>, Option
         Progress::Made { when, epoch, at, .. } => Some((when, epoch.map(|epoch| epoch.0), at)),
         Progress::NotReported | Progress::Never | Progress::Incomplete => None,
     }
-}
-
-const fn overdue_after(policy: &Policy) -> Option<Duration> {
-    policy.overdue_after
 }
 
 /// Seconds to the microsecond, which is all that any store gives.

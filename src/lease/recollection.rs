@@ -81,9 +81,10 @@ impl Recollection {
 
     /// Takes in what this reading shows.
     pub(super) fn see(&mut self, sight: Sight<'_>, look: &Look<'_>, noticed: &mut Noticed) -> Observation {
+        let no_row = Row::default();
         let (row, others) = match sight {
             Sight::Unusable(why) => return Observation::Unseen(why),
-            Sight::Absent => (&NO_ROW, &[][..]),
+            Sight::Absent => (&no_row, &[][..]),
             Sight::Row(row, others) => (row, others),
         };
         let watch = Watch { at: look.at, previous: self.seen, tolerance: look.rules.clock_skew.max(Rules::RESOLUTION) };
@@ -228,9 +229,7 @@ impl Recollection {
         }
         Progress::Made { when, epoch: row.progress_epoch, under, at: self.progress_at }
     }
-}
 
-impl Recollection {
     /// Progress of a registry: the latest that any of its holders wrote. Cursors of several holders make no one cursor.
     fn registered_progress(&mut self, row: &Row, look: &Look<'_>, noticed: &mut Noticed) -> Progress {
         let Some(at) = row.progress_at else {
@@ -340,18 +339,3 @@ fn due(row: &Row, look: &Look<'_>) -> Due {
         (count, oldest) => Due::Waiting { count, oldest },
     }
 }
-
-static NO_ROW: Row = Row {
-    lease: None,
-    holder: None,
-    epoch: None,
-    acquired_at: None,
-    renewed_at: None,
-    expires_at: None,
-    ttl: None,
-    progress_at: None,
-    progress_epoch: None,
-    progress_cursor: None,
-    due: None,
-    oldest_due_at: None,
-};
