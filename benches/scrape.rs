@@ -89,8 +89,13 @@ fn parts(criterion: &mut Criterion) {
     for size in SIZES {
         let (_folder, connection) = filled(size);
         let query = Query::new(sql.into(), "documents".into(), size);
-        let rules =
-            Rules { kind: Kind::Standing, clock: Clock::Store, clock_skew: Rules::CLOCK_SKEW, max_leases: size };
+        let rules = Rules {
+            kind: Kind::Standing,
+            clock: Clock::Store,
+            clock_skew: Rules::CLOCK_SKEW,
+            max_leases: size,
+            resolution: Duration::ZERO,
+        };
         let memory =
             || Memory::new("documents".into(), rules, TokenKey::new(b"bench"), Arc::new(Defaults(Arc::default())));
         let mut renderer = Renderer::new(Exposition::without(|_| false));

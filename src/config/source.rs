@@ -85,6 +85,7 @@ impl Source {
                 clock: read.clock,
                 clock_skew: clock_skew.unwrap_or(Rules::CLOCK_SKEW),
                 max_leases: max_leases.unwrap_or(Rules::MAX_LEASES),
+                resolution: Duration::ZERO,
             },
             timeout: timeout.unwrap_or(Self::TIMEOUT),
             reuse_for: reuse_for.unwrap_or(Self::REUSE_FOR),

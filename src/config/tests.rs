@@ -73,8 +73,13 @@ fn what_is_not_given_has_its_default() {
     let source = source(&config, "documents");
     assert_eq!(source.store, StoreAddress::Sqlite { path: "/var/lib/documents/scheduler.db".into() });
     assert_eq!(source.origin, Origin::Preset("reference"));
-    let rules =
-        Rules { kind: Kind::Standing, clock: Clock::Store, clock_skew: Duration::from_secs(2), max_leases: 10_000 };
+    let rules = Rules {
+        kind: Kind::Standing,
+        clock: Clock::Store,
+        clock_skew: Duration::from_secs(2),
+        max_leases: 10_000,
+        resolution: Duration::ZERO,
+    };
     assert_eq!(source.rules, rules);
     assert_eq!((source.timeout, source.reuse_for), (Duration::from_secs(5), Duration::from_secs(1)));
     assert_eq!(*source.policies.of("anything"), Policy::default());

@@ -169,7 +169,13 @@ fn watched(mut read: impl FnMut(i64, bool) -> SourceSnapshot) -> SourceSnapshot 
 }
 
 fn memory(source: &str, kind: Kind, clock: Clock) -> Memory {
-    let rules = Rules { kind, clock, clock_skew: Duration::from_secs(2), max_leases: Rules::MAX_LEASES };
+    let rules = Rules {
+        kind,
+        clock,
+        clock_skew: Duration::from_secs(2),
+        max_leases: Rules::MAX_LEASES,
+        resolution: Duration::ZERO,
+    };
     Memory::new(source.into(), rules, TokenKey::new(b"a fixed key"), Arc::new(Fixed(source.into())))
 }
 

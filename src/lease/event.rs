@@ -131,7 +131,8 @@ mod tests {
     fn stored_times_become_ages_by_whose_clock_wrote_them() {
         let time = |seconds| StoreTime::from_unix_seconds(seconds).ok();
         let now = StoreTime::from_unix_seconds(1_000).unwrap();
-        let rules = |clock| Rules { kind: Kind::Standing, clock, clock_skew: s(2), max_leases: 1 };
+        let rules =
+            |clock| Rules { kind: Kind::Standing, clock, clock_skew: s(2), max_leases: 1, resolution: Duration::ZERO };
         for (clock, at, stored) in [
             (Clock::Store, None, Stored::Unstated),
             (Clock::Store, time(990), Stored::Age(Age::exact(s(10)))),

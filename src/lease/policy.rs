@@ -123,6 +123,9 @@ pub struct Rules {
     pub clock_skew: Duration,
     /// How many leases are kept in mind at the most.
     pub max_leases: usize,
+    /// How coarse the times of a renewal are: two that differ by no more are the same renewal. Zero where they are
+    /// stored; more where a store only tells how much of a time to live is left.
+    pub resolution: Duration,
 }
 
 impl Rules {

@@ -24,7 +24,7 @@ impl Policies for OnePolicy {
 const START: i64 = 1_800_000_000_000_000;
 
 fn rules(kind: Kind, clock: Clock) -> Rules {
-    Rules { kind, clock, clock_skew: Duration::from_secs(2), max_leases: 100 }
+    Rules { kind, clock, clock_skew: Duration::from_secs(2), max_leases: 100, resolution: Duration::ZERO }
 }
 
 fn memory(rules: Rules, policy: Policy) -> Memory {
@@ -85,6 +85,7 @@ fn row() -> impl Strategy<Value = Row> {
                 renewed_at,
                 expires_at,
                 ttl: ttl.map(Duration::from_secs),
+                persistent: false,
                 progress_at,
                 progress_epoch: progress_epoch.map(Epoch),
                 progress_cursor: cursor.map(Cursor::Number),
@@ -233,6 +234,7 @@ proptest! {
                     due: Some(u64::from(due_ago.is_some())),
                     oldest_due_at: due_ago.map(|ago| here(ago * 1_000_000)),
                     ttl: None,
+                    persistent: false,
                 };
                 let at = At { began: Duration::from_secs(now), ended: Duration::from_secs(now) };
                 let reading = Reading { store_now: here(0), ..reading(columns, vec![row]) };

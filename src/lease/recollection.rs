@@ -1,5 +1,7 @@
 //! What earlier readings showed of one lease, and what this one shows in their light.
 
+use std::time::Duration;
+
 use super::age::{Answer, At};
 use super::event::{Change, Event, Stored, Watch};
 use super::evidence::{
@@ -43,6 +45,17 @@ struct RenewalKey {
     expires_at: Option<StoreTime>,
 }
 
+impl RenewalKey {
+    /// Whether the two are as good as the same: their times differ by no more than the resolution.
+    fn is_within(&self, resolution: Duration, other: &Self) -> bool {
+        let close = |one: Option<StoreTime>, other: Option<StoreTime>| match (one, other) {
+            (Some(one), Some(other)) => u128::from(one.micros_since(other).unsigned_abs()) <= resolution.as_micros(),
+            (one, other) => one == other,
+        };
+        close(self.renewed_at, other.renewed_at) && close(self.expires_at, other.expires_at)
+    }
+}
+
 /// Progress is another when its cursor is; only where there is no cursor, when its time is.
 #[derive(Clone, Debug, PartialEq)]
 enum ProgressKey {
@@ -70,6 +83,8 @@ pub(super) struct Recollection {
     highest_epoch: Option<Epoch>,
     epoch_regressed: bool,
     beats: Beats,
+    /// Whether the last record had no time to live though it should.
+    persistent: bool,
     renewals_since_progress: u64,
 }
 
@@ -125,6 +140,7 @@ impl Recollection {
         self.acquisition = None;
         self.renewal = None;
         self.own_progress = false;
+        self.persistent = false;
         self.same_acquisition = false;
         let (_, since) = Event::observe(&mut self.vacancy, how, Stored::Unstated, watch);
         Tenure::Vacant { how, since, epoch }
@@ -132,6 +148,10 @@ impl Recollection {
 
     fn held(&mut self, row: &Row, others: &[&str], look: &Look<'_>, watch: Watch, noticed: &mut Noticed) -> Holding {
         self.vacancy = None;
+        if row.persistent && !self.persistent {
+            noticed[Anomaly::NoTtl as usize] = true;
+        }
+        self.persistent = row.persistent;
         let holder_before = self.holder.as_ref().map(|(_, token)| *token);
         let holder = self.token(row.holder.as_deref(), look.key);
         let same_epoch = self.acquisition.as_ref().is_some_and(|last| last.key().epoch == row.epoch);
@@ -156,6 +176,10 @@ impl Recollection {
             self.same_acquisition = acquisition == Change::Same;
             self.own_progress &= self.same_acquisition;
             let key = RenewalKey { renewed_at: row.renewed_at, expires_at: row.expires_at };
+            let key = match self.renewal.as_ref().map(Event::key) {
+                Some(last) if key.is_within(look.rules.resolution, last) => last.clone(),
+                _ => key,
+            };
             let (renewal, renewed) = followed(&mut self.renewal, key, stored(row.renewed_at), watch, noticed);
             (acquired, renewed, acquisition == Change::Same && renewal == Change::Moved)
         };
@@ -275,7 +299,7 @@ fn vacancy(row: &Row, columns: Columns) -> Option<Vacancy> {
 
 /// How long the lease still lasts, by whichever rule its source has.
 fn left(row: &Row, renewed: &Dated, look: &Look<'_>) -> Left {
-    if !look.columns.has_expiry() {
+    if row.persistent || !look.columns.has_expiry() {
         return Left::WhilePresent;
     }
     if let Some(expires_at) = row.expires_at {
@@ -295,7 +319,7 @@ fn left(row: &Row, renewed: &Dated, look: &Look<'_>) -> Left {
     }
 }
 
-fn micros_of(duration: std::time::Duration) -> i64 {
+fn micros_of(duration: Duration) -> i64 {
     i64::try_from(duration.as_micros()).unwrap_or(i64::MAX)
 }
 

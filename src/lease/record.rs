@@ -117,6 +117,8 @@ pub struct Row {
     pub expires_at: Option<StoreTime>,
     /// How long after a renewal it expires.
     pub ttl: Option<Duration>,
+    /// Whether the store lets the record stay for ever, though those of its source should go with their time to live.
+    pub persistent: bool,
     /// When progress was last made.
     pub progress_at: Option<StoreTime>,
     /// Under which epoch it was made.

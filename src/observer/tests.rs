@@ -95,7 +95,13 @@ impl Handle {
 fn source(name: &str, does: Does) -> (Observable, Handle) {
     let does = Arc::new(Mutex::new(does));
     let reads = Arc::new(AtomicUsize::new(0));
-    let rules = Rules { kind: Kind::Standing, clock: Clock::Store, clock_skew: Rules::CLOCK_SKEW, max_leases: 10 };
+    let rules = Rules {
+        kind: Kind::Standing,
+        clock: Clock::Store,
+        clock_skew: Rules::CLOCK_SKEW,
+        max_leases: 10,
+        resolution: Duration::ZERO,
+    };
     let observable = Observable {
         name: name.into(),
         store: Box::new(Fake { does: Arc::clone(&does), reads: Arc::clone(&reads) }),

@@ -61,42 +61,59 @@ pub(super) enum Value<'a> {
     Real(f64),
     /// Text in whatever bytes the store has.
     Text(&'a [u8]),
-    Blob,
+    /// Text of a store that has no types, which may stand for a number.
+    Untyped(&'a [u8]),
+    /// A time of the store's own type; `None` for one that no clock shows, such as `infinity`.
+    Time(Option<StoreTime>),
+    /// Anything else.
+    Other,
 }
 
 type Decoded<T> = Result<Option<T>, RowFault>;
 
 impl<'a> Value<'a> {
+    /// What an untyped text stands for, where a number may be meant.
+    fn typed(self) -> Self {
+        let Self::Untyped(bytes) = self else { return self };
+        let text = std::str::from_utf8(bytes).unwrap_or_default();
+        match (text.parse(), text.parse()) {
+            (Ok(number), _) => Self::Integer(number),
+            (_, Ok(number)) => Self::Real(number),
+            _ => Self::Text(bytes),
+        }
+    }
+
     /// A name: text, or an integer written out. Empty is as good as none.
     pub(super) fn name(self) -> Result<Option<std::borrow::Cow<'a, str>>, RowFault> {
         match self {
             Self::Null => Ok(None),
-            Self::Text(bytes) if bytes.len() > LONGEST_NAME => Err(RowFault::NameTooLong),
-            Self::Text(bytes) => {
+            Self::Text(bytes) | Self::Untyped(bytes) if bytes.len() > LONGEST_NAME => Err(RowFault::NameTooLong),
+            Self::Text(bytes) | Self::Untyped(bytes) => {
                 let text = std::str::from_utf8(bytes).map_err(|_| RowFault::Unreadable)?;
                 Ok((!text.is_empty()).then_some(text.into()))
             }
             Self::Integer(number) => Ok(Some(number.to_string().into())),
-            Self::Real(_) | Self::Blob => Err(RowFault::WrongType),
+            Self::Real(_) | Self::Time(_) | Self::Other => Err(RowFault::WrongType),
         }
     }
 
-    /// A time: Unix seconds, whole or not, or text as `2026-11-30 12:00:00.5` in UTC.
+    /// A time: the store's own, or Unix seconds, whole or not, or text as `2026-11-30 12:00:00.5` in UTC.
     pub(super) fn time(self) -> Decoded<StoreTime> {
-        match self {
+        match self.typed() {
             Self::Null => Ok(None),
+            Self::Time(time) => time.map(Some).ok_or(RowFault::OutOfRange),
             Self::Integer(seconds) => StoreTime::from_unix_seconds(seconds).map(Some).map_err(|_| RowFault::OutOfRange),
             Self::Real(seconds) => {
                 StoreTime::from_unix_seconds_f64(seconds).map(Some).map_err(|_| RowFault::OutOfRange)
             }
-            Self::Text(bytes) => {
+            Self::Text(bytes) | Self::Untyped(bytes) => {
                 let text = std::str::from_utf8(bytes).map_err(|_| RowFault::Unreadable)?;
                 let time = humantime::parse_rfc3339_weak(text).map_err(|_| RowFault::Unreadable)?;
                 let since = time.duration_since(std::time::UNIX_EPOCH).map_err(|_| RowFault::OutOfRange)?;
                 let micros = i64::try_from(since.as_micros()).map_err(|_| RowFault::OutOfRange)?;
                 StoreTime::from_unix_micros(micros).map(Some).map_err(|_| RowFault::OutOfRange)
             }
-            Self::Blob => Err(RowFault::WrongType),
+            Self::Other => Err(RowFault::WrongType),
         }
     }
 
@@ -105,12 +122,12 @@ impl<'a> Value<'a> {
         match self {
             Self::Null => Ok(None),
             Self::Integer(number) => u64::try_from(number).map(Some).map_err(|_| RowFault::OutOfRange),
-            Self::Text(digits) => std::str::from_utf8(digits)
+            Self::Text(digits) | Self::Untyped(digits) => std::str::from_utf8(digits)
                 .map_err(|_| RowFault::Unreadable)?
                 .parse()
                 .map(Some)
                 .map_err(|_| RowFault::Unreadable),
-            Self::Real(_) | Self::Blob => Err(RowFault::WrongType),
+            Self::Real(_) | Self::Time(_) | Self::Other => Err(RowFault::WrongType),
         }
     }
 
@@ -121,11 +138,11 @@ impl<'a> Value<'a> {
     /// A duration in seconds, whole or not.
     pub(super) fn seconds(self) -> Decoded<Duration> {
         #[expect(clippy::cast_precision_loss, reason = "seconds that lose precision are out of range")]
-        let seconds = match self {
+        let seconds = match self.typed() {
             Self::Null => return Ok(None),
             Self::Integer(seconds) => seconds as f64,
             Self::Real(seconds) => seconds,
-            Self::Text(_) | Self::Blob => return Err(RowFault::WrongType),
+            Self::Text(_) | Self::Untyped(_) | Self::Time(_) | Self::Other => return Err(RowFault::WrongType),
         };
         if seconds > 0.0 && seconds <= LONGEST_TTL {
             Ok(Some(Duration::from_secs_f64(seconds)))
@@ -140,12 +157,16 @@ impl<'a> Value<'a> {
             Self::Null => Ok(None),
             Self::Integer(number) => Ok(Some(Cursor::Number(number))),
             Self::Real(number) => Ok(Some(Cursor::Text(number.to_string().into()))),
-            Self::Text(bytes) if bytes.len() > LONGEST_NAME => Err(RowFault::OutOfRange),
-            Self::Text(bytes) => {
+            Self::Time(time) => {
+                let time = time.ok_or(RowFault::OutOfRange)?;
+                Ok(Some(Cursor::Number(time.unix_micros())))
+            }
+            Self::Text(bytes) | Self::Untyped(bytes) if bytes.len() > LONGEST_NAME => Err(RowFault::OutOfRange),
+            Self::Text(bytes) | Self::Untyped(bytes) => {
                 let text = std::str::from_utf8(bytes).map_err(|_| RowFault::Unreadable)?;
                 Ok(Some(Cursor::Text(text.into())))
             }
-            Self::Blob => Err(RowFault::WrongType),
+            Self::Other => Err(RowFault::WrongType),
         }
     }
 }
@@ -180,7 +201,14 @@ mod tests {
         assert_eq!(micros(Value::Integer(i64::MAX)), Err(RowFault::OutOfRange));
         assert_eq!(micros(Value::Real(f64::INFINITY)), Err(RowFault::OutOfRange));
         assert_eq!(micros(Value::Real(f64::NAN)), Err(RowFault::OutOfRange));
-        assert_eq!(micros(Value::Blob), Err(RowFault::WrongType));
+        assert_eq!(micros(Value::Other), Err(RowFault::WrongType));
+        // A store's own times, and the texts of a store without types.
+        assert_eq!(micros(Value::Time(StoreTime::from_unix_micros(7).ok())), Ok(Some(7)));
+        assert_eq!(micros(Value::Time(None)), Err(RowFault::OutOfRange));
+        assert_eq!(micros(Value::Untyped(b"2.5")), Ok(Some(2_500_000)));
+        assert_eq!(micros(Value::Untyped(b"1970-01-01 00:00:02")), Ok(Some(2_000_000)));
+        assert_eq!(micros(Value::Untyped(b"inf")), Err(RowFault::OutOfRange));
+        assert_eq!(micros(Value::Untyped(b"")), Err(RowFault::Unreadable));
     }
 
     #[test]
@@ -193,6 +221,9 @@ mod tests {
         assert_eq!(Value::Integer(0).seconds(), Err(RowFault::OutOfRange));
         assert_eq!(Value::Real(f64::NAN).seconds(), Err(RowFault::OutOfRange));
         assert_eq!(Value::Real(0.5).seconds(), Ok(Some(Duration::from_millis(500))));
+        assert_eq!(Value::Untyped(b"0.5").seconds(), Ok(Some(Duration::from_millis(500))));
+        assert_eq!(Value::Untyped(b"7").epoch(), Ok(Some(Epoch(7))));
+        assert_eq!(Value::Untyped(b"-7").epoch(), Err(RowFault::Unreadable));
     }
 
     #[test]
@@ -203,6 +234,7 @@ mod tests {
         assert_eq!(name(Value::Text(&[b'x'; 1_024])).map(|name| name.map(|name| name.len())), Ok(Some(1_024)));
         assert_eq!(name(Value::Text(&[b'x'; 1_025])), Err(RowFault::NameTooLong));
         assert_eq!(name(Value::Text(b"\xc3\x28")), Err(RowFault::Unreadable));
-        assert_eq!(name(Value::Blob), Err(RowFault::WrongType));
+        assert_eq!(name(Value::Untyped(b"7")), Ok(Some("7".to_owned())));
+        assert_eq!(name(Value::Other), Err(RowFault::WrongType));
     }
 }

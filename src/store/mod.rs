@@ -5,6 +5,7 @@
 
 mod column;
 mod limit;
+mod rows;
 pub mod sqlite;
 
 use std::fmt;

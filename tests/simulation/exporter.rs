@@ -189,8 +189,13 @@ impl Exporter {
 }
 
 fn memory(view: &View, mistake: Mistake) -> Memory {
-    let rules =
-        Rules { kind: Kind::Standing, clock: Clock::Store, clock_skew: Duration::from_millis(50), max_leases: 10 };
+    let rules = Rules {
+        kind: Kind::Standing,
+        clock: Clock::Store,
+        clock_skew: Duration::from_millis(50),
+        max_leases: 10,
+        resolution: Duration::ZERO,
+    };
     let stall_after = match mistake {
         Mistake::IsTooPatient => STALL_AFTER * 2,
         Mistake::IsTooImpatient => STALL_AFTER / 2,

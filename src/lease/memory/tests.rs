@@ -22,7 +22,8 @@ const fn s(seconds: u64) -> Duration {
     Duration::from_secs(seconds)
 }
 
-const RULES: Rules = Rules { kind: Kind::Standing, clock: Clock::Store, clock_skew: s(2), max_leases: 10 };
+const RULES: Rules =
+    Rules { kind: Kind::Standing, clock: Clock::Store, clock_skew: s(2), max_leases: 10, resolution: Duration::ZERO };
 
 fn memory(rules: Rules) -> Memory {
     let policies = Arc::new(Expecting(BTreeSet::from(["named"])));
@@ -44,6 +45,7 @@ fn row(lease: &str, holder: &str, epoch: u64, now: i64) -> Row {
         renewed_at: Some(t(now)),
         expires_at: Some(t(now + 15)),
         ttl: None,
+        persistent: false,
         progress_at: Some(t(now)),
         progress_epoch: Some(Epoch(epoch)),
         progress_cursor: Some(Cursor::Number(now)),
@@ -276,6 +278,7 @@ fn a_registry_is_held_while_any_holder_is_fresh() {
         epoch: Some(Epoch(epoch)),
         renewed_at: Some(t(renewed)),
         ttl: Some(s(30)),
+        persistent: false,
         progress_at: Some(t(progress)),
         due: Some(4),
         ..Row::default()

@@ -8,9 +8,10 @@ use rusqlite::types::ValueRef;
 
 use super::failure::Failure;
 use crate::clock;
-use crate::lease::{At, Column, Reading, RejectedRow, Row, RowFault, StoreTime};
-use crate::store::column::{Value, columns, reported};
-use crate::store::{Kept, Limited, ReadError, Taken};
+use crate::lease::At;
+use crate::store::column::{Value, columns};
+use crate::store::rows::{Decoder, no_row};
+use crate::store::{ReadError, Taken};
 
 /// How many steps of SQLite's virtual machine pass between two looks at the clock: some tens of microseconds.
 const STEPS_BETWEEN_LOOKS: i32 = 10_000;
@@ -60,99 +61,22 @@ impl Query {
         // The snapshot and the store's clock are fixed once the first row is there.
         let (at, wall_clock) = (At { began, ended: now() }, clock::unix_seconds());
         let Some(first) = first else {
-            return Err(ReadError::InvalidRecord(
-                "the query returned no row, so it has no clock: select from the clock, LEFT JOIN the leases".to_owned(),
-            )
-            .into());
+            return Err(no_row().into());
         };
         // A schema that changed meanwhile moves the columns of a `SELECT *`: only from here on do they stay where they are.
         let columns = columns(first.as_ref().column_names().into_iter())?;
-        let mut decoder = Decoder::new(&columns, &self.only_lease, self.max_leases);
-        let store_now = decoder.store_now(first)?;
-        decoder.row(first)?;
+        let mut decoder = Decoder::new(columns, &self.only_lease, self.max_leases);
+        take(&mut decoder, first)?;
         while let Some(row) = rows.next()? {
-            decoder.row(row)?;
+            take(&mut decoder, row)?;
         }
-        let Kept { rows, rejected, over_limit } = decoder.rows.finish();
-        Ok(Taken {
-            reading: Reading { store_now, columns: reported(&columns), rows, rejected, over_limit },
-            at,
-            clock_offset: store_now.unix_seconds() - wall_clock,
-        })
+        Ok(decoder.finish(at, wall_clock)?)
     }
 }
 
-/// Rows as they are decoded.
-struct Decoder<'a> {
-    columns: &'a [Column],
-    lease_at: Option<usize>,
-    only_lease: &'a Arc<str>,
-    rows: Limited,
-}
-
-impl<'a> Decoder<'a> {
-    fn new(columns: &'a [Column], only_lease: &'a Arc<str>, max_leases: usize) -> Self {
-        let lease_at = columns.iter().position(|column| *column == Column::Lease);
-        Self { columns, lease_at, only_lease, rows: Limited::new(max_leases) }
-    }
-
-    fn store_now(&self, row: &rusqlite::Row<'_>) -> Result<StoreTime, Failure> {
-        let invalid = |what: &str| {
-            Failure::from(ReadError::InvalidRecord(format!(
-                "`store_now` is {what}; it must be Unix seconds, or text in UTC"
-            )))
-        };
-        let at = self.columns.iter().position(|column| *column == Column::StoreNow);
-        let value = value(row.get_ref(at.unwrap_or_default())?);
-        value.time().map_err(|fault| invalid(fault.as_str()))?.ok_or_else(|| invalid("NULL"))
-    }
-
-    /// Takes in one row. A row that breaks the contract costs itself alone.
-    fn row(&mut self, row: &rusqlite::Row<'_>) -> Result<(), Failure> {
-        let lease = match self.lease_at {
-            None => Some(Arc::clone(self.only_lease)),
-            Some(at) => match value(row.get_ref(at)?).name() {
-                Ok(Some(name)) if !self.rows.admits(&name) => return Ok(()),
-                Ok(name) => name.map(Arc::from),
-                Err(fault) => {
-                    self.rows.reject(RejectedRow { lease: None, column: Column::Lease, fault });
-                    return Ok(());
-                }
-            },
-        };
-        let mut decoded = Row { lease, ..Row::default() };
-        for (at, column) in self.columns.iter().enumerate() {
-            if let Err(fault) = decode(&mut decoded, *column, value(row.get_ref(at)?)) {
-                self.rows.reject(RejectedRow { lease: decoded.lease, column: *column, fault });
-                return Ok(());
-            }
-        }
-        match decoded {
-            Row { lease: Some(_), .. } => self.rows.push(decoded),
-            // The one row of a source without leases, which carries the clock alone.
-            Row { holder: None, epoch: None, acquired_at: None, renewed_at: None, expires_at: None, .. } => {}
-            _ => self.rows.reject(RejectedRow { lease: None, column: Column::Lease, fault: RowFault::NoName }),
-        }
-        Ok(())
-    }
-}
-
-fn decode(row: &mut Row, column: Column, value: Value<'_>) -> Result<(), RowFault> {
-    match column {
-        Column::StoreNow | Column::Lease => {}
-        Column::Holder => row.holder = value.name()?.map(|name| name.into_owned().into()),
-        Column::Epoch => row.epoch = value.epoch()?,
-        Column::AcquiredAt => row.acquired_at = value.time()?,
-        Column::RenewedAt => row.renewed_at = value.time()?,
-        Column::ExpiresAt => row.expires_at = value.time()?,
-        Column::TtlSeconds => row.ttl = value.seconds()?,
-        Column::ProgressAt => row.progress_at = value.time()?,
-        Column::ProgressEpoch => row.progress_epoch = value.epoch()?,
-        Column::ProgressCursor => row.progress_cursor = value.cursor()?,
-        Column::Due => row.due = value.count()?,
-        Column::OldestDueAt => row.oldest_due_at = value.time()?,
-    }
-    Ok(())
+fn take(decoder: &mut Decoder, row: &rusqlite::Row<'_>) -> Result<(), Failure> {
+    // Every column of a row that is there can be looked at, whatever it holds.
+    decoder.row(|at| row.get_ref(at).map_or(Value::Other, value)).map_err(Failure::from)
 }
 
 fn value(value: ValueRef<'_>) -> Value<'_> {
@@ -161,6 +85,6 @@ fn value(value: ValueRef<'_>) -> Value<'_> {
         ValueRef::Integer(number) => Value::Integer(number),
         ValueRef::Real(number) => Value::Real(number),
         ValueRef::Text(bytes) => Value::Text(bytes),
-        ValueRef::Blob(_) => Value::Blob,
+        ValueRef::Blob(_) => Value::Other,
     }
 }

@@ -1,0 +1,116 @@
+//! The rows of a query's result, made into a reading: the same for every store that answers in columns.
+
+use std::sync::Arc;
+
+use super::column::{Value, reported};
+use super::{Kept, Limited, ReadError, Taken};
+use crate::lease::{At, Column, Reading, RejectedRow, Row, RowFault, StoreTime};
+
+/// Rows as they are decoded.
+#[derive(Debug)]
+pub(super) struct Decoder {
+    columns: Vec<Column>,
+    store_now_at: usize,
+    lease_at: Option<usize>,
+    /// The name of the only lease, where there is no column `lease`.
+    only_lease: Arc<str>,
+    store_now: Option<StoreTime>,
+    rows: Limited,
+}
+
+/// What to say of a query that returns no row.
+pub(super) fn no_row() -> ReadError {
+    ReadError::InvalidRecord(
+        "the query returned no row, so it has no clock: select from the clock, LEFT JOIN the leases".to_owned(),
+    )
+}
+
+impl Decoder {
+    /// Nothing yet, of a result with these columns.
+    pub(super) fn new(columns: Vec<Column>, only_lease: &Arc<str>, max_leases: usize) -> Self {
+        let position = |wanted| columns.iter().position(|column| *column == wanted);
+        Self {
+            store_now_at: position(Column::StoreNow).unwrap_or_default(),
+            lease_at: position(Column::Lease),
+            only_lease: Arc::clone(only_lease),
+            store_now: None,
+            rows: Limited::new(max_leases),
+            columns,
+        }
+    }
+
+    /// Takes in one row, whose value in each column `value_at` gives. A row that breaks the contract costs itself alone.
+    ///
+    /// # Errors
+    /// The first row does not give the store's clock.
+    pub(super) fn row<'v>(&mut self, value_at: impl Fn(usize) -> Value<'v>) -> Result<(), ReadError> {
+        if self.store_now.is_none() {
+            self.store_now = Some(store_now(value_at(self.store_now_at))?);
+        }
+        let lease = match self.lease_at {
+            None => Some(Arc::clone(&self.only_lease)),
+            Some(at) => match value_at(at).name() {
+                Ok(Some(name)) if !self.rows.admits(&name) => return Ok(()),
+                Ok(name) => name.map(Arc::from),
+                Err(fault) => {
+                    self.rows.reject(RejectedRow { lease: None, column: Column::Lease, fault });
+                    return Ok(());
+                }
+            },
+        };
+        let mut decoded = Row { lease, ..Row::default() };
+        for (at, column) in self.columns.iter().enumerate() {
+            if let Err(fault) = decode(&mut decoded, *column, value_at(at)) {
+                self.rows.reject(RejectedRow { lease: decoded.lease, column: *column, fault });
+                return Ok(());
+            }
+        }
+        match decoded {
+            Row { lease: Some(_), .. } => self.rows.push(decoded),
+            // The one row of a source without leases, which carries the clock alone.
+            Row { holder: None, epoch: None, acquired_at: None, renewed_at: None, expires_at: None, .. } => {}
+            _ => self.rows.reject(RejectedRow { lease: None, column: Column::Lease, fault: RowFault::NoName }),
+        }
+        Ok(())
+    }
+
+    /// All rows as one reading, whose snapshot was made at `at`, when the exporter's clock showed `wall_clock`.
+    ///
+    /// # Errors
+    /// There was no row, so there is no clock.
+    pub(super) fn finish(self, at: At, wall_clock: f64) -> Result<Taken, ReadError> {
+        let store_now = self.store_now.ok_or_else(no_row)?;
+        let Kept { rows, rejected, over_limit } = self.rows.finish();
+        Ok(Taken {
+            reading: Reading { store_now, columns: reported(&self.columns), rows, rejected, over_limit },
+            at,
+            clock_offset: store_now.unix_seconds() - wall_clock,
+        })
+    }
+}
+
+fn store_now(value: Value<'_>) -> Result<StoreTime, ReadError> {
+    let invalid = |what: &str| {
+        ReadError::InvalidRecord(format!("`store_now` is {what}; it must be Unix seconds, or text in UTC"))
+    };
+    value.time().map_err(|fault| invalid(fault.as_str()))?.ok_or_else(|| invalid("NULL"))
+}
+
+/// Decodes one value into its place.
+pub(super) fn decode(row: &mut Row, column: Column, value: Value<'_>) -> Result<(), RowFault> {
+    match column {
+        Column::StoreNow | Column::Lease => {}
+        Column::Holder => row.holder = value.name()?.map(|name| name.into_owned().into()),
+        Column::Epoch => row.epoch = value.epoch()?,
+        Column::AcquiredAt => row.acquired_at = value.time()?,
+        Column::RenewedAt => row.renewed_at = value.time()?,
+        Column::ExpiresAt => row.expires_at = value.time()?,
+        Column::TtlSeconds => row.ttl = value.seconds()?,
+        Column::ProgressAt => row.progress_at = value.time()?,
+        Column::ProgressEpoch => row.progress_epoch = value.epoch()?,
+        Column::ProgressCursor => row.progress_cursor = value.cursor()?,
+        Column::Due => row.due = value.count()?,
+        Column::OldestDueAt => row.oldest_due_at = value.time()?,
+    }
+    Ok(())
+}
