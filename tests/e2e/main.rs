@@ -20,6 +20,7 @@ mod harness;
 mod hostile;
 mod limits;
 mod preset;
+mod proxy;
 mod secrets;
 #[path = "../servers/mod.rs"]
 mod servers;
