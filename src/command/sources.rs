@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::Failure;
-use crate::config::{Config, Source, StoreAddress};
+use crate::config::{Config, Reads, Source};
 use crate::expose::metrics::Exposition;
 use crate::expose::names;
 use crate::lease::{Memory, TokenKey};
@@ -53,8 +53,15 @@ fn observable(source: Source, key: TokenKey) -> Observable {
 }
 
 pub(super) fn store(source: &Source) -> Box<dyn Store> {
-    let query = Query::new(Arc::clone(&source.sql), Arc::clone(&source.name), source.rules.max_leases);
+    let max_leases = source.rules.max_leases;
     match &source.store {
-        StoreAddress::Sqlite { path } => Box::new(SqliteStore::new(path.clone(), query)),
+        Reads::Sqlite { path, sql } => {
+            let query = Query::new(Arc::clone(sql), Arc::clone(&source.name), max_leases);
+            Box::new(SqliteStore::new(path.clone(), query))
+        }
+        #[cfg(feature = "postgres")]
+        Reads::Postgres(_) => todo!(),
+        #[cfg(feature = "mysql")]
+        Reads::Mysql(_) => todo!(),
     }
 }

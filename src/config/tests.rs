@@ -4,7 +4,9 @@ use std::time::Duration;
 
 use proptest::prelude::*;
 
-use super::{Config, ConfigError, Origin, Source, StoreAddress};
+use crate::preset::{Dialect, Preset};
+
+use super::{Config, ConfigError, Origin, Reads, Source};
 use crate::lease::{Alert, Clock, Kind, Policy, Rules, Work};
 
 const FAMILIES: [&str; 3] = ["lease_state", "lease_held_seconds", "lease_epoch"];
@@ -71,7 +73,8 @@ fn what_is_not_given_has_its_default() {
     let config = Config::load(&folder().join("good-minimal.yml"), &FAMILIES).unwrap();
     assert!(config.token_key.is_none() && config.dropped.is_empty());
     let source = source(&config, "documents");
-    assert_eq!(source.store, StoreAddress::Sqlite { path: "/var/lib/documents/scheduler.db".into() });
+    let reference = Preset::named("reference").unwrap().sql(Dialect::Sqlite).unwrap().into();
+    assert_eq!(source.store, Reads::Sqlite { path: "/var/lib/documents/scheduler.db".into(), sql: reference });
     assert_eq!(source.origin, Origin::Preset("reference"));
     let rules = Rules {
         kind: Kind::Standing,
@@ -98,9 +101,10 @@ fn everything_given_arrives() {
     assert_eq!((documents.rules.clock_skew, documents.rules.max_leases), (Duration::from_millis(500), 200));
 
     let jobs = source(&config, "jobs.eu-1");
-    assert_eq!(jobs.store, StoreAddress::Sqlite { path: folder().join("beside/jobs.db") });
+    let Reads::Sqlite { path, sql } = &jobs.store else { panic!("{:?}", jobs.store) };
+    assert_eq!(*path, folder().join("beside/jobs.db"));
     assert_eq!((jobs.origin, jobs.rules.kind, jobs.rules.clock), (Origin::Query, Kind::Claim, Clock::Holder));
-    assert!(jobs.sql.starts_with("SELECT unixepoch()"));
+    assert!(sql.starts_with("SELECT unixepoch()"));
 }
 
 #[test]
