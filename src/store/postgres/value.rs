@@ -127,3 +127,83 @@ fn numeric<'a>(bytes: &[u8]) -> Option<Value<'a>> {
     };
     Some(Value::Real(if negative { -number } else { number }))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::lease::RowFault;
+
+    fn micros(kind: Kind, bytes: &[u8], zone: Zone) -> Result<Option<i64>, RowFault> {
+        kind.value(bytes, zone).time().map(|time| time.map(StoreTime::unix_micros))
+    }
+
+    #[test]
+    fn times_are_microseconds_since_2000_and_without_a_zone_they_are_of_the_one_declared() {
+        let tokyo: Zone = "+09:00".parse().unwrap();
+        let bytes = 1_500_000_i64.to_be_bytes();
+        assert_eq!(micros(Kind::TimestampWithZone, &bytes, tokyo), Ok(Some(EPOCH + 1_500_000)));
+        assert_eq!(micros(Kind::Timestamp, &bytes, tokyo), Ok(Some(EPOCH + 1_500_000 - 9 * 3_600_000_000)));
+        assert_eq!(micros(Kind::Date, &1_i32.to_be_bytes(), Zone::UTC), Ok(Some(EPOCH + DAY)));
+    }
+
+    #[test]
+    fn infinities_and_times_beyond_any_clock_are_out_of_range() {
+        for kind in [Kind::Timestamp, Kind::TimestampWithZone] {
+            for wrong in [i64::MAX, i64::MIN, i64::MAX - 1, i64::MIN + 1, 252_455_616_000_000_000] {
+                assert_eq!(micros(kind, &wrong.to_be_bytes(), Zone::UTC), Err(RowFault::OutOfRange), "{wrong}");
+            }
+        }
+        for wrong in [i32::MAX, i32::MIN, i32::MAX - 1, i32::MIN + 1] {
+            assert_eq!(micros(Kind::Date, &wrong.to_be_bytes(), Zone::UTC), Err(RowFault::OutOfRange), "{wrong}");
+        }
+        assert_eq!(micros(Kind::Timestamp, b"short", Zone::UTC), Err(RowFault::WrongType));
+    }
+
+    /// Count, weight, sign and scale, then the digits of base 10,000.
+    fn numeric(words: &[i16]) -> Value<'static> {
+        let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_be_bytes()).collect();
+        super::numeric(&bytes).unwrap_or(Value::Other)
+    }
+
+    #[test]
+    fn decimals_are_exact_where_they_are_whole() {
+        for (words, number) in [
+            (&[0, 0, 0, 0][..], 0),
+            (&[1, 0, 0, 0, 7], 7),
+            (&[1, 1, 0, 0, 7], 70_000),
+            (&[2, 1, 0x4000, 0, 1, 2], -10_002),
+            (&[5, 4, 0, 0, 1844, 6744, 737, 955, 1615], 18_446_744_073_709_551_615),
+        ] {
+            assert!(matches!(numeric(words), Value::Integer(found) if found == number), "{words:?}");
+        }
+        assert!(matches!(numeric(&[2, 0, 0, 2, 1, 5000]), Value::Real(1.5)));
+        assert!(matches!(numeric(&[1, -1, 0x4000, 2, 2500]), Value::Real(-0.25)));
+        assert!(matches!(numeric(&[0, 0, 0xC000_u16.cast_signed(), 0]), Value::Real(nan) if nan.is_nan()));
+        // Far beyond any integer, and cut off.
+        assert!(matches!(numeric(&[1, 30, 0, 0, 1]), Value::Real(huge) if huge > 1e100));
+        assert!(matches!(numeric(&[2, 0, 0, 0, 1]), Value::Other));
+        assert!(matches!(numeric(&[1]), Value::Other));
+    }
+
+    #[test]
+    fn an_interval_is_seconds_unless_it_has_months() {
+        let interval = |micros: i64, days: i32, months: i32| {
+            let bytes = [&micros.to_be_bytes()[..], &days.to_be_bytes(), &months.to_be_bytes()].concat();
+            Kind::Interval.value(&bytes, Zone::UTC).seconds().map(|ttl| ttl.map(|ttl| ttl.as_millis()))
+        };
+        assert_eq!(interval(1_500_000, 0, 0), Ok(Some(1_500)));
+        assert_eq!(interval(0, 1, 0), Ok(Some(86_400_000)));
+        assert_eq!(interval(0, 0, 1), Err(RowFault::WrongType));
+        assert_eq!(interval(i64::MAX, 1, 0), Err(RowFault::WrongType));
+        assert_eq!(interval(-1, 0, 0), Err(RowFault::OutOfRange));
+    }
+
+    #[test]
+    fn integers_of_every_width_are_integers() {
+        for bytes in [&7_i16.to_be_bytes()[..], &7_i32.to_be_bytes(), &7_i64.to_be_bytes()] {
+            assert_eq!(Kind::Integer.value(bytes, Zone::UTC).count(), Ok(Some(7)));
+        }
+        assert_eq!(Kind::Integer.value(b"x", Zone::UTC).count(), Err(RowFault::WrongType));
+        assert_eq!(Kind::Float4.value(&1.5_f32.to_be_bytes(), Zone::UTC).time().map(|_| ()), Ok(()));
+    }
+}
