@@ -77,6 +77,13 @@ impl Keyspace {
         })
     }
 
+    /// Gives a command and does not wait for its answer, which may take for ever; the connection lasts with its guard.
+    pub(crate) fn begin<W: AsRef<[u8]>>(&self, words: &[W]) -> UnixStream {
+        let mut stream = UnixStream::connect(&self.socket).unwrap();
+        stream.write_all(&encode(words)).unwrap();
+        stream
+    }
+
     fn attempt<W: AsRef<[u8]>>(&self, words: &[W]) -> Result<String, String> {
         let told = |error: std::io::Error| error.to_string();
         let mut stream = UnixStream::connect(&self.socket).map_err(told)?;

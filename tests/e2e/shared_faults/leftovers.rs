@@ -1,0 +1,1 @@
+//! What a thousand faulty scrapes leave behind: nothing.
