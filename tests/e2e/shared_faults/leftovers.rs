@@ -93,10 +93,7 @@ impl Stored {
                 let count = format!("SELECT count(*) FROM {table} WHERE {column} = '{reader}'");
                 database.query(&count).parse().unwrap()
             }
-            Self::Keyspace(keyspace) => {
-                let reader = format!("user={} ", keyspace.reader());
-                keyspace.command(&["CLIENT", "LIST"]).lines().filter(|client| client.contains(&reader)).count()
-            }
+            Self::Keyspace(keyspace) => redis::connections(keyspace),
         }
     }
 }

@@ -57,6 +57,12 @@ pub(super) fn source(keyspace: &Keyspace, name: &str, address: SocketAddr, timeo
     )
 }
 
+/// How many connections the reader has.
+pub(super) fn connections(keyspace: &Keyspace) -> usize {
+    let reader = format!("user={} ", keyspace.reader());
+    keyspace.command(&["CLIENT", "LIST"]).lines().filter(|client| client.contains(&reader)).count()
+}
+
 impl Redis {
     pub(super) fn start(kind: Kind) -> Self {
         let server = Server::start(kind, &["maxclients=20", "lua-time-limit=100"]);
@@ -88,8 +94,7 @@ impl Backend for Redis {
     }
 
     fn connections(&self) -> usize {
-        // One of them asks.
-        self.clients() - 1
+        connections(&self.keyspace)
     }
 
     fn faults<'a>(&'a self, _: &'a Proxy) -> Vec<Fault<'a>> {
