@@ -14,6 +14,8 @@ pub(super) fn broken(error: &io::Error) -> ReadError {
         }
         io::ErrorKind::NotFound => "there is no socket at the configured path",
         io::ErrorKind::PermissionDenied => "the exporter may not use the socket",
+        // The library gives it no kind of its own.
+        _ if error.to_string().contains("failed to lookup address") => "the configured host's name is not known",
         io::ErrorKind::InvalidData => return unprotected(&error.to_string()),
         kind => return ReadError::Unreachable(format!("the server cannot be reached: {kind}")),
     };
@@ -76,6 +78,7 @@ mod tests {
             (io::Error::new(io::ErrorKind::UnexpectedEof, "planted"), "ended the connection"),
             (io::Error::new(io::ErrorKind::HostUnreachable, "planted"), "host unreachable"),
             (io::Error::other("planted"), "cannot be reached"),
+            (io::Error::other("failed to lookup address information: planted"), "name is not known"),
             (io::Error::new(io::ErrorKind::InvalidData, "planted: UnknownIssuer"), "not signed by anyone trusted"),
             (io::Error::new(io::ErrorKind::InvalidData, "planted"), "cannot agree"),
         ] {

@@ -43,7 +43,9 @@ fn answered(number: u16, state: &str, message: &str) -> ReadError {
         // MariaDB's and MySQL's limit of a statement; a lock.
         1969 | 3024 => ReadError::Timeout("the query ran into the server's time limit".to_owned()),
         1205 => ReadError::Timeout("a table stayed locked by others for too long".to_owned()),
-        1045 | 1130 | 1698 => refused("the server refuses the user, the password or the client's host"),
+        1045 | 1130 | 1698 => {
+            refused("the server refuses the user, the password, the client's host, or how the connection is protected")
+        }
         1129 => refused("the server has blocked the client's host after too many failures"),
         1820 | 1862 | 3118 | 4151 => refused("the user is locked, or its password has expired"),
         1251 | 1275 => refused("the server lets this user in by a way that is not supported"),
@@ -52,7 +54,8 @@ fn answered(number: u16, state: &str, message: &str) -> ReadError {
         // As with a wrong user: the address is right, and whoever looks after the server says what is there.
         1049 => refused("the server has no such database"),
         1142 | 1143 => denied(message),
-        1227 | 1370 | 1449 => refused(&format!("the user lacks a right that the query needs ({number})")),
+        1370 => refused("the user may not run a function of the query, or there is none of that name"),
+        1227 | 1449 => refused(&format!("the user lacks a right that the query needs ({number})")),
         1040 | 1203 | 1226 => refused("the server has no connection left for the user"),
         1461 => refused("the server prepares no more statements; see its `max_prepared_stmt_count`"),
         1317 => refused("somebody ended the query on the server"),
