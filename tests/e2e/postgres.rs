@@ -96,7 +96,7 @@ fn every_deviation_of_a_query_from_the_contract_is_told_by_name() {
         ("SELECT NULL AS store_now", "invalid_record", "`store_now` is NULL"),
         ("SELECT 'infinity'::timestamptz AS store_now", "invalid_record", "`store_now` is out_of_range"),
         ("SELECT now() AS store_now, secret::int AS due FROM job", "invalid_record", "(22P02)"),
-        ("SELECT now() AS store_now, pg_sleep(30)::text AS lease", "store_timeout", "time limit"),
+        ("SELECT now() AS store_now, pg_sleep(30)::text AS lease", "store_timeout", "time"),
     ] {
         let line = refused(folder.path(), &config(&database, "timeout: 2s", query));
         assert!(line.contains(&format!("({reason})")) && line.contains(told), "{query}: {line}");
