@@ -270,12 +270,10 @@ mod tests {
     #[test]
     fn a_server_is_a_host_and_what_else_is_said() {
         let full = server("postgres://me@db.example:6432/jobs");
-        assert_eq!((full.host(), full.port_or(5432), full.user(), full.database()), (
-            "db.example",
-            6432,
-            Some("me"),
-            Some("jobs")
-        ));
+        assert_eq!(
+            (full.host(), full.port_or(5432), full.user(), full.database()),
+            ("db.example", 6432, Some("me"), Some("jobs"))
+        );
         let bare = server("redis://db.example");
         assert_eq!((bare.host(), bare.port_or(6379), bare.user(), bare.database()), ("db.example", 6379, None, None));
         let six = server("postgresql://[::1]:5433/jobs");
@@ -330,6 +328,9 @@ mod tests {
         for told in [InvalidAddress::Form, InvalidAddress::Password, InvalidAddress::PasswordOfFile] {
             assert!(!told.to_string().contains("planted"));
         }
-        assert_eq!(format!("{:?}{:?}", parsed("redis://planted").unwrap(), server("redis://planted")), "<redis><server>");
+        assert_eq!(
+            format!("{:?}{:?}", parsed("redis://planted").unwrap(), server("redis://planted")),
+            "<redis><server>"
+        );
     }
 }

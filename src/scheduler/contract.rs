@@ -170,7 +170,11 @@ pub(crate) fn only_the_holder_of_the_newest_epoch_renews<S: Store>(store: &S) {
     assert_eq!(protocol.acquire(LEASE, &token("a"), ttl::<S>()), Ok(acquired(2)));
     let before = protocol.read(LEASE).unwrap().lease;
     for (holder, number) in [("a", 1), ("a", 3), ("b", 2)] {
-        assert_eq!(protocol.renew(LEASE, &token(holder), epoch(number), ttl::<S>()), Ok(Renew::Lost), "{holder} {number}");
+        assert_eq!(
+            protocol.renew(LEASE, &token(holder), epoch(number), ttl::<S>()),
+            Ok(Renew::Lost),
+            "{holder} {number}"
+        );
     }
     assert_eq!(protocol.read(LEASE).unwrap().lease, before);
     assert_eq!(protocol.renew(LEASE, &token("a"), epoch(2), ttl::<S>()), Ok(Renew::Renewed));

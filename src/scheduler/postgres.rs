@@ -30,11 +30,11 @@ use super::stored::{count, epoch, stored, token};
 pub(super) const SCHEMA: &str = include_str!("postgres/schema.sql");
 
 /// How long it may take to connect.
-const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(3);
 /// How long a step waits for an answer. Longer than the server's own limits below, which are to end a step first.
-const STEP_TIMEOUT: Duration = Duration::from_secs(10);
+const STEP_TIMEOUT: Duration = Duration::from_secs(5);
 /// The server's limits in milliseconds: for waiting on a lock, and for all of a statement.
-const LIMITS: [(&str, &str); 2] = [("lock_timeout", "4000"), ("statement_timeout", "6000")];
+const LIMITS: [(&str, &str); 2] = [("lock_timeout", "3000"), ("statement_timeout", "4000")];
 
 /// Taken by whoever makes the tables: `IF NOT EXISTS` alone fails when two make them at once.
 const CREATION_LOCK: &str = "SELECT pg_advisory_xact_lock(7310575218309116517)";
@@ -80,7 +80,8 @@ impl PostgresProtocol {
     fn connect(address: &ServerAddress, schema: Option<&str>) -> Result<Self, ProtocolError> {
         let options = options(address, schema)?;
         let runtime = Builder::new_current_thread().enable_all().build().map_err(|_| ProtocolError::Unreachable)?;
-        let connected = runtime.block_on(async { timeout(CONNECT_TIMEOUT, PgConnection::connect_with(&options)).await });
+        let connected =
+            runtime.block_on(async { timeout(CONNECT_TIMEOUT, PgConnection::connect_with(&options)).await });
         let connection = Some(connected.map_err(|_| ProtocolError::Unreachable)??);
         Ok(Self { runtime, connection })
     }

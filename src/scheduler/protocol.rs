@@ -254,7 +254,9 @@ impl fmt::Display for StoreCode {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Number(number) => number.fmt(f),
-            Self::Word(word) => word.iter().take_while(|byte| **byte != 0).try_for_each(|byte| f.write_char((*byte).into())),
+            Self::Word(word) => {
+                word.iter().take_while(|byte| **byte != 0).try_for_each(|byte| f.write_char((*byte).into()))
+            }
         }
     }
 }

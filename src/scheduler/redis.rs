@@ -40,9 +40,9 @@ use super::stored::token;
 pub(super) const PREFIX: &str = "scheduler:";
 
 /// How long it may take to connect.
-const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(3);
 /// How long a step waits for an answer.
-const STEP_TIMEOUT: Duration = Duration::from_secs(5);
+const STEP_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// One connection that speaks the protocol.
 pub struct RedisProtocol {
@@ -71,7 +71,8 @@ impl RedisProtocol {
     pub fn remove(address: &ServerAddress, prefix: &str) -> Result<(), ProtocolError> {
         let escaped: String = prefix.chars().flat_map(|letter| ['\\', letter]).collect();
         Self::connect(address, prefix)?.step(|connection| {
-            let keys: Vec<Vec<u8>> = connection.scan_match(format!("{escaped}*"))?.collect::<Result<_, RedisError>>()?;
+            let keys: Vec<Vec<u8>> =
+                connection.scan_match(format!("{escaped}*"))?.collect::<Result<_, RedisError>>()?;
             keys.chunks(1000).try_for_each(|keys| connection.unlink(keys))
         })
     }
@@ -195,10 +196,7 @@ impl LeaseProtocol for RedisProtocol {
             now: time(&needed(now)?)?,
             lease: number.map(|number| lease(number, (holder, acquired_at, renewed_at, expires_at))).transpose()?,
             progress: of_epoch.map(progress).transpose()?,
-            backlog: Backlog {
-                due: count(&needed(due)?)?,
-                oldest_due_at: oldest.as_deref().map(time).transpose()?,
-            },
+            backlog: Backlog { due: count(&needed(due)?)?, oldest_due_at: oldest.as_deref().map(time).transpose()? },
         })
     }
 }
@@ -214,7 +212,8 @@ fn seconds(time: StoreTime) -> String {
 fn time(text: &str) -> Result<StoreTime, ProtocolError> {
     let (sign, digits) = text.strip_prefix('-').map_or((1, text), |digits| (-1, digits));
     let millis = digits.split_once('.').filter(|(_, part)| part.len() == 3).and_then(|(whole, part)| {
-        let [whole, part] = [whole, part].map(|digits| count(digits).ok().and_then(|number| i64::try_from(number).ok()));
+        let [whole, part] =
+            [whole, part].map(|digits| count(digits).ok().and_then(|number| i64::try_from(number).ok()));
         whole?.checked_mul(1000)?.checked_add(part?)
     });
     millis.map(|millis| StoreTime::from_unix_millis(sign * millis)).ok_or(ProtocolError::InvalidRecord)

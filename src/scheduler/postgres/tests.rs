@@ -1,3 +1,4 @@
+use std::path::Path;
 use std::sync::mpsc::channel;
 use std::thread;
 
@@ -18,7 +19,7 @@ impl RealStore {
 
     fn address(&self) -> ServerAddress {
         let owner = self.0.owner();
-        address(owner.url(), Some(owner.password_file().to_owned()))
+        address(owner.url(), owner.password_file())
     }
 
     /// A session to meddle with the tables from.
@@ -44,7 +45,7 @@ impl RealStore {
 
 impl Store for RealStore {
     type Protocol = PostgresProtocol;
-    const TTL: Duration = Duration::from_secs(1);
+    const TTL: Duration = Duration::from_millis(600);
 
     fn connect(&self) -> PostgresProtocol {
         PostgresProtocol::open(&self.address(), None).unwrap()
@@ -61,8 +62,8 @@ mod contract_in_real_time {
     contract::contract_tests!(RealStore::new());
 }
 
-fn address(url: &str, password_file: Option<std::path::PathBuf>) -> ServerAddress {
-    match StoreAddress::parse(url, password_file).unwrap() {
+fn address(url: &str, password_file: &Path) -> ServerAddress {
+    match StoreAddress::parse(url, Some(password_file.to_owned())).unwrap() {
         StoreAddress::Postgres { server, .. } => server,
         other => panic!("{other:?}"),
     }
@@ -137,9 +138,8 @@ fn what_waited_is_written_with_the_time_after_the_wait() {
         let [renewed_at, expires_at] = [lease.renewed_at, lease.expires_at].map(|time| time.unwrap().unix_millis());
         assert!(renewed_at >= before + 300, "{held} {end}");
         assert_eq!(expires_at, renewed_at + 60_000, "{held} {end}");
-        let released = while_the_row_is_held(&store, held, wait, end, |protocol| {
-            protocol.release("a", &token("a"), Epoch::FIRST)
-        });
+        let released =
+            while_the_row_is_held(&store, held, wait, end, |protocol| protocol.release("a", &token("a"), Epoch::FIRST));
         assert_eq!(released, Ok(Release::Released), "{held} {end}");
         let ended_at = protocol.read("a").unwrap().lease.unwrap().expires_at.unwrap().unix_millis();
         assert!((renewed_at + 300..=protocol.store_now().unwrap().unix_millis()).contains(&ended_at), "{held} {end}");
@@ -245,7 +245,7 @@ fn what_was_planned_says_when_by_whom_and_under_which_epoch() {
 #[test]
 fn a_store_can_be_created_by_many_at_once_and_again_in_a_schema_of_its_own() {
     let database = servers::postgres().database();
-    let address = address(database.owner().url(), Some(database.owner().password_file().to_owned()));
+    let address = address(database.owner().url(), database.owner().password_file());
     let schema = "a \"schema\" \\ of its own";
     thread::scope(|scope| {
         for _ in 0..16 {
@@ -266,9 +266,8 @@ fn a_store_can_be_created_by_many_at_once_and_again_in_a_schema_of_its_own() {
 fn what_is_no_store_is_told_apart() {
     let database = servers::postgres().database();
     let owner = database.owner();
-    let opened = |url: &str, password_file: &std::path::Path| {
-        PostgresProtocol::open(&address(url, Some(password_file.to_owned())), None).map(|_| ())
-    };
+    let opened =
+        |url: &str, password_file: &Path| PostgresProtocol::open(&address(url, password_file), None).map(|_| ());
     assert_eq!(opened(owner.url(), owner.password_file()), Err(ProtocolError::SchemaMismatch));
     database.execute("CREATE TABLE scheduler_lease (a text)");
     assert_eq!(opened(owner.url(), owner.password_file()), Err(ProtocolError::SchemaMismatch));
@@ -286,8 +285,7 @@ fn what_is_no_store_is_told_apart() {
 fn who_may_only_read_is_refused_to_write() {
     let store = RealStore::new();
     let reader = store.0.reader();
-    let mut protocol =
-        PostgresProtocol::open(&address(reader.url(), Some(reader.password_file().to_owned())), None).unwrap();
+    let mut protocol = PostgresProtocol::open(&address(reader.url(), reader.password_file()), None).unwrap();
     assert_eq!(protocol.acquire("a", &token("a"), ttl(1000)), Err(ProtocolError::Refused));
     assert!(protocol.read("a").is_ok());
 }
@@ -329,7 +327,7 @@ fn a_server_that_stops_answering_is_unreachable_in_time_and_the_connection_given
     let server = servers::Server::start(servers::Kind::Postgres, &[]);
     let database = server.database();
     let owner = database.owner();
-    let address = address(owner.url(), Some(owner.password_file().to_owned()));
+    let address = address(owner.url(), owner.password_file());
     let mut protocol = PostgresProtocol::create(&address, None).unwrap();
     server.freeze();
     assert_eq!(protocol.store_now(), Err(ProtocolError::Unreachable));
