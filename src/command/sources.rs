@@ -4,12 +4,14 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::Failure;
-use crate::config::{Config, Source, StoreAddress};
+use crate::config::{Config, Reads, Source};
 use crate::expose::metrics::Exposition;
 use crate::expose::names;
 use crate::lease::{Memory, TokenKey};
 use crate::observer::{Observable, Observer};
 use crate::store::Store;
+#[cfg(feature = "postgres")]
+use crate::store::postgres::PostgresQuery;
 use crate::store::sqlite::{Query, SqliteStore};
 
 /// Reads and checks the configuration file.
@@ -53,8 +55,24 @@ fn observable(source: Source, key: TokenKey) -> Observable {
 }
 
 pub(super) fn store(source: &Source) -> Box<dyn Store> {
-    let query = Query::new(Arc::clone(&source.sql), Arc::clone(&source.name), source.rules.max_leases);
+    let max_leases = source.rules.max_leases;
     match &source.store {
-        StoreAddress::Sqlite { path } => Box::new(SqliteStore::new(path.clone(), query)),
+        Reads::Sqlite { path, sql } => {
+            let query = Query::new(Arc::clone(sql), Arc::clone(&source.name), max_leases);
+            Box::new(SqliteStore::new(path.clone(), query))
+        }
+        #[cfg(feature = "postgres")]
+        Reads::Postgres(database) => PostgresQuery {
+            server: database.server.clone(),
+            database: database.name.clone(),
+            schema: database.schema.clone(),
+            statement: database.statement.clone(),
+            time_zone: database.time_zone,
+            only_lease: Arc::clone(&source.name),
+            max_leases,
+        }
+        .into_store(),
+        #[cfg(feature = "mysql")]
+        Reads::Mysql(_) => todo!(),
     }
 }

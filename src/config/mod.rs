@@ -4,6 +4,7 @@
 //! of them or says everything that is wrong, each with its line and what to do. Nothing else accepts the former, so
 //! whoever has a [`Config`] need check nothing. No error repeats a secret, wherever in the file it stands.
 
+mod access;
 mod address;
 mod duration;
 mod file;
@@ -24,7 +25,7 @@ use crate::lease::{Policy, TokenKey};
 use crate::near::near;
 use crate::yaml;
 
-pub use address::StoreAddress;
+pub use access::{Database, Reads};
 pub use duration::DurationFault;
 pub use glob::GlobFault;
 pub use policies::SourcePolicies;

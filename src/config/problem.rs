@@ -4,6 +4,7 @@ use std::fmt;
 
 use super::duration::DurationFault;
 use super::glob::GlobFault;
+use crate::store::NoZone;
 use crate::yaml::Unreadable;
 
 /// Everything that is wrong with one file, in the order of its lines.
@@ -140,12 +141,33 @@ pub enum Problem {
     /// An SQLite file's address that names none, or more than a file.
     #[error("the store's address is not one of an SQLite file: {0}")]
     SqliteAddress(&'static str),
+    /// A server's address that lacks something, or has too much.
+    #[error("the store's address is not one of {store}: {fault}")]
+    ServerAddress { store: &'static str, fault: &'static str },
+    /// A key that says nothing of this kind of store.
+    #[error("`{key}` has no meaning for {store}; leave it out")]
+    KeyOfOther { key: &'static str, store: &'static str },
+    /// One of two files that only make sense together.
+    #[error("`cert_file` and `key_file` belong together; give both or none")]
+    HalfIdentity,
+    /// Files for a connection that is not protected.
+    #[error("`tls` has `mode: off` and files for it; leave one or the other out")]
+    TlsOffWithFiles,
+    /// A time zone that cannot be used.
+    #[error("`{key}` cannot be this: `{value}`; {fault}")]
+    Zone { key: &'static str, value: Shown, fault: NoZone },
+    /// A schema's name that would have to be quoted.
+    #[error("`schema` cannot be this: `{0}`; write one name of letters, digits and `_`")]
+    Schema(Shown),
     /// A kind of store that this build leaves out.
-    #[error("stores of this kind are not in this build: `{scheme}`; it reads {known}")]
-    SchemeNotBuilt { scheme: &'static str, known: &'static str },
+    #[error("stores of this kind are left out of this build: `{scheme}`; build it with the cargo feature `{feature}`")]
+    FeatureOff { scheme: &'static str, feature: &'static str },
+    /// A kind of store that no build reads yet.
+    #[error("stores of this kind are not read yet: `{scheme}`; this build reads {known}")]
+    SchemeNotBuilt { scheme: &'static str, known: String },
     /// A kind of store that does not exist here.
     #[error("there is no such kind of store: `{scheme}`; this build reads {known}")]
-    Scheme { scheme: Shown, known: &'static str },
+    Scheme { scheme: Shown, known: String },
     /// `work` and `cadence` say two things of one.
     #[error(
         "`work` and `cadence` exclude each other; leave `cadence` to say that a run falls due now and then, or `work` to say that there is always something to do"
@@ -229,6 +251,11 @@ impl Faults {
     /// Takes note of what is wrong on a line; line 0 is the file as a whole.
     pub(super) fn note(&mut self, line: u64, problem: Problem) {
         self.0.push(Fault { line: (line > 0).then_some(line), problem });
+    }
+
+    /// How many there are so far.
+    pub(super) const fn count(&self) -> usize {
+        self.0.len()
     }
 
     /// The value, or takes note of why there is none.

@@ -55,6 +55,27 @@ pub(super) struct RawSource {
     pub(super) max_leases: Option<Text>,
     #[serde(default, deserialize_with = "given")]
     pub(super) password_file: Option<Text>,
+    #[serde(default)]
+    pub(super) tls: Option<Spanned<RawTls>>,
+    #[serde(default, deserialize_with = "given")]
+    pub(super) schema: Option<Text>,
+    #[serde(default, deserialize_with = "given")]
+    pub(super) time_zone: Option<Text>,
+    #[serde(default, deserialize_with = "given")]
+    pub(super) session_time_zone: Option<Text>,
+}
+
+#[derive(Debug, serde::Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RawTls {
+    #[serde(default, deserialize_with = "given")]
+    pub(super) mode: Option<Text>,
+    #[serde(default, deserialize_with = "given")]
+    pub(super) ca_file: Option<Text>,
+    #[serde(default, deserialize_with = "given")]
+    pub(super) cert_file: Option<Text>,
+    #[serde(default, deserialize_with = "given")]
+    pub(super) key_file: Option<Text>,
 }
 
 #[derive(Debug, Default, serde::Deserialize)]

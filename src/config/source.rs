@@ -8,23 +8,23 @@ use std::time::Duration;
 use crate::lease::{Clock, Kind, Policies, Rules};
 use crate::preset::Preset;
 
-use super::address::StoreAddress;
+use super::access::{Access, Reads};
+use super::address::Address;
 use super::duration::{DurationFault, Zero, duration};
 use super::limits::length;
 use super::problem::{Faults, Problem, Shown};
 use super::raw::{RawSource, Text};
 use crate::near::near;
+use crate::store::Statement;
 
 /// One place to read.
 #[derive(Clone)]
 pub struct Source {
     /// Its name: the label `source`.
     pub name: Arc<str>,
-    /// Where it is.
-    pub store: StoreAddress,
-    /// The statement that reads it, which returns columns of the reading contract.
-    pub sql: Arc<str>,
-    /// Where that statement comes from, and so whose mistake it is if it does not fit.
+    /// Where it is, and what to read there.
+    pub store: Reads,
+    /// Where that comes from, and so whose mistake it is if it does not fit.
     pub origin: Origin,
     /// What holds for all its leases.
     pub rules: Rules,
@@ -64,12 +64,10 @@ impl Source {
         faults: &mut Faults,
     ) -> Option<Self> {
         let name = required("name", raw.name.as_ref(), line, faults).and_then(|text| name(text, faults));
-        let store = required("store", raw.store.as_ref(), line, faults)
-            .and_then(|text| faults.keep(text.referenced.line(), StoreAddress::parse(&text.value, base_dir)));
-        if let (Some(password_file), Some(StoreAddress::Sqlite { .. })) = (&raw.password_file, &store) {
-            faults.note(password_file.referenced.line(), Problem::PasswordOfFile);
-        }
-        let read = Read::new(raw, line, store.as_ref(), faults);
+        let address = required("store", raw.store.as_ref(), line, faults)
+            .and_then(|text| faults.keep(text.referenced.line(), Address::parse(&text.value, base_dir)));
+        let read = Read::new(raw, line, address.as_ref(), faults);
+        let access = address.as_ref().and_then(|address| Access::new(raw, address.dialect(), base_dir, faults));
         let timeout = length("timeout", raw.timeout.as_ref(), Zero::Refused, faults);
         let clock_skew = length("clock_skew", raw.clock_skew.as_ref(), Zero::Refused, faults);
         let reuse_for = raw.reuse_for.as_ref().and_then(|text| reuse_for(text, faults));
@@ -77,8 +75,7 @@ impl Source {
         let read = read?;
         Some(Self {
             name: name?,
-            store: store?,
-            sql: read.sql,
+            store: Reads::new(address?, access?, read.statement)?,
             origin: read.origin,
             rules: Rules {
                 kind: read.kind,
@@ -111,14 +108,14 @@ impl fmt::Debug for Source {
 
 /// What to read.
 struct Read {
-    sql: Arc<str>,
+    statement: Statement,
     origin: Origin,
     kind: Kind,
     clock: Clock,
 }
 
 impl Read {
-    fn new(raw: &RawSource, line: u64, store: Option<&StoreAddress>, faults: &mut Faults) -> Option<Self> {
+    fn new(raw: &RawSource, line: u64, address: Option<&Address>, faults: &mut Faults) -> Option<Self> {
         match (&raw.preset, &raw.query) {
             (None, None) => {
                 faults.note(line, Problem::NothingToRead);
@@ -128,12 +125,12 @@ impl Read {
                 faults.note(query.referenced.line(), Problem::ReadTwice);
                 None
             }
-            (Some(preset), None) => Self::by_preset(preset, raw, store, faults),
+            (Some(preset), None) => Self::by_preset(preset, raw, address, faults),
             (None, Some(query)) => Self::by_query(query, raw, faults),
         }
     }
 
-    fn by_preset(text: &Text, raw: &RawSource, store: Option<&StoreAddress>, faults: &mut Faults) -> Option<Self> {
+    fn by_preset(text: &Text, raw: &RawSource, address: Option<&Address>, faults: &mut Faults) -> Option<Self> {
         let preset = faults.keep(text.referenced.line(), preset(&text.value))?;
         for (key, value, given) in
             [("kind", preset.kind.as_str(), &raw.kind), ("clock", preset.clock.as_str(), &raw.clock)]
@@ -142,13 +139,13 @@ impl Read {
                 faults.note(given.referenced.line(), Problem::FixedByPreset { preset: preset.name(), key, value });
             }
         }
-        let dialect = store?.dialect();
-        let sql = preset.sql(dialect).ok_or_else(|| {
+        let dialect = address?.dialect();
+        let statement = preset.statement(dialect).ok_or_else(|| {
             let reads = preset.dialects().map(|dialect| dialect.as_str()).collect::<Vec<_>>().join(", ");
             Problem::Dialect { preset: preset.name(), store: dialect.as_str(), reads }
         });
-        let sql = faults.keep(text.referenced.line(), sql)?;
-        Some(Self { sql: sql.into(), origin: Origin::Preset(preset.name()), kind: preset.kind, clock: preset.clock })
+        let statement = faults.keep(text.referenced.line(), statement)?;
+        Some(Self { statement, origin: Origin::Preset(preset.name()), kind: preset.kind, clock: preset.clock })
     }
 
     fn by_query(query: &Text, raw: &RawSource, faults: &mut Faults) -> Option<Self> {
@@ -160,7 +157,8 @@ impl Read {
             faults.note(query.referenced.line(), Problem::Query);
             return None;
         }
-        Some(Self { sql: query.value.as_str().into(), origin: Origin::Query, kind: kind?, clock: clock? })
+        let statement = Statement::Fixed(query.value.as_str().into());
+        Some(Self { statement, origin: Origin::Query, kind: kind?, clock: clock? })
     }
 }
 

@@ -4,7 +4,9 @@ use std::time::Duration;
 
 use proptest::prelude::*;
 
-use super::{Config, ConfigError, Origin, Source, StoreAddress};
+use crate::preset::{Dialect, Preset};
+
+use super::{Config, ConfigError, Origin, Reads, Source};
 use crate::lease::{Alert, Clock, Kind, Policy, Rules, Work};
 
 const FAMILIES: [&str; 3] = ["lease_state", "lease_held_seconds", "lease_epoch"];
@@ -71,7 +73,8 @@ fn what_is_not_given_has_its_default() {
     let config = Config::load(&folder().join("good-minimal.yml"), &FAMILIES).unwrap();
     assert!(config.token_key.is_none() && config.dropped.is_empty());
     let source = source(&config, "documents");
-    assert_eq!(source.store, StoreAddress::Sqlite { path: "/var/lib/documents/scheduler.db".into() });
+    let reference = Preset::named("reference").unwrap().sql(Dialect::Sqlite).unwrap().into();
+    assert_eq!(source.store, Reads::Sqlite { path: "/var/lib/documents/scheduler.db".into(), sql: reference });
     assert_eq!(source.origin, Origin::Preset("reference"));
     let rules = Rules {
         kind: Kind::Standing,
@@ -98,9 +101,10 @@ fn everything_given_arrives() {
     assert_eq!((documents.rules.clock_skew, documents.rules.max_leases), (Duration::from_millis(500), 200));
 
     let jobs = source(&config, "jobs.eu-1");
-    assert_eq!(jobs.store, StoreAddress::Sqlite { path: folder().join("beside/jobs.db") });
+    let Reads::Sqlite { path, sql } = &jobs.store else { panic!("{:?}", jobs.store) };
+    assert_eq!(*path, folder().join("beside/jobs.db"));
     assert_eq!((jobs.origin, jobs.rules.kind, jobs.rules.clock), (Origin::Query, Kind::Claim, Clock::Holder));
-    assert!(jobs.sql.starts_with("SELECT unixepoch()"));
+    assert!(sql.starts_with("SELECT unixepoch()"));
 }
 
 #[test]
@@ -237,4 +241,26 @@ proptest! {
     fn any_length_of_time_is_taken_or_refused_without_a_panic(text in "[0-9]{0,25} ?[a-zA-Zµ]{0,3}\\PC{0,6}") {
         let _ = super::duration::duration(&text, super::duration::Zero::Allowed);
     }
+}
+
+#[test]
+#[cfg(all(feature = "postgres", feature = "mysql"))]
+fn a_server_is_reached_over_tls_unless_it_is_this_machine_or_told_otherwise() {
+    use crate::store::{Identity, PasswordFile, Tls};
+    let config = Config::load(&folder().join("good-servers.yml"), &FAMILIES).unwrap();
+    let database = |name: &str| match source(&config, name).store.clone() {
+        Reads::Postgres(database) | Reads::Mysql(database) => database,
+        other => panic!("{other}"),
+    };
+    let verified = Tls::Verify { ca_file: None, identity: None };
+    for (name, tls) in [("near", Tls::Off), ("plain", Tls::Off), ("default", verified)] {
+        assert_eq!(database(name).server.tls, tls, "{name}");
+    }
+    let far = database("far");
+    let identity = Identity { cert_file: folder().join("me.pem"), key_file: "/etc/me.key".into() };
+    assert_eq!(far.server.tls, Tls::Verify { ca_file: Some(folder().join("ca.pem")), identity: Some(identity) });
+    assert_eq!(far.server.password, Some(PasswordFile::new(folder().join("secrets/password"))));
+    assert_eq!((far.schema.as_deref(), far.time_zone.to_string().as_str()), (Some("jobs"), "-03:30"));
+    assert_eq!(database("plain").session_time_zone.to_string(), "+09:00");
+    assert_eq!(database("default").session_time_zone.to_string(), "+00:00");
 }

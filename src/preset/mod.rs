@@ -7,6 +7,7 @@ mod tests;
 use std::sync::LazyLock;
 
 use crate::lease::{Clock, Columns, Kind};
+use crate::store::Statement;
 
 /// What one scheduler keeps where, and how to read it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -40,17 +41,48 @@ struct Reads {
 pub enum Dialect {
     /// SQLite's SQL.
     Sqlite,
+    /// PostgreSQL's SQL.
+    Postgres,
+    /// The SQL of MySQL and MariaDB.
+    Mysql,
+    /// The keys of Redis and Valkey.
+    Redis,
 }
 
 impl Dialect {
-    /// Every one that this build reads.
-    pub const ALL: [Self; 1] = [Self::Sqlite];
+    /// Every one that there is.
+    pub const ALL: [Self; 4] = [Self::Sqlite, Self::Postgres, Self::Mysql, Self::Redis];
 
-    /// Its name in data files and errors.
+    /// Its name in data files and errors, and that of the cargo feature that builds it.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Sqlite => "sqlite",
+            Self::Postgres => "postgres",
+            Self::Mysql => "mysql",
+            Self::Redis => "redis",
+        }
+    }
+
+    /// Whether this build reads it.
+    #[must_use]
+    pub const fn is_built(self) -> bool {
+        match self {
+            Self::Sqlite => true,
+            Self::Postgres => cfg!(feature = "postgres"),
+            Self::Mysql => cfg!(feature = "mysql"),
+            Self::Redis => cfg!(feature = "redis"),
+        }
+    }
+
+    /// The port that such a server listens on unless told otherwise; 0 for a file.
+    #[must_use]
+    pub const fn default_port(self) -> u16 {
+        match self {
+            Self::Sqlite => 0,
+            Self::Postgres => 5432,
+            Self::Mysql => 3306,
+            Self::Redis => 6379,
         }
     }
 }
@@ -90,6 +122,12 @@ impl Preset {
     #[must_use]
     pub fn sql(&self, dialect: Dialect) -> Option<&str> {
         self.reads(dialect).map(|reads| &*reads.sql)
+    }
+
+    /// What to ask of such a store; `None` if it does not read it.
+    #[must_use]
+    pub fn statement(&self, dialect: Dialect) -> Option<Statement> {
+        self.sql(dialect).map(|sql| Statement::Fixed(sql.into()))
     }
 
     /// The least that the exporter's user must be allowed there.

@@ -4,9 +4,16 @@
 //! it, and says of a failure who must act on it.
 
 mod column;
+pub mod keys;
 mod limit;
+mod link;
+#[cfg(feature = "postgres")]
+pub mod postgres;
 mod rows;
+mod server;
 pub mod sqlite;
+mod statement;
+mod zone;
 
 use std::fmt;
 use std::future::Future;
@@ -18,6 +25,9 @@ use tokio::time::Instant;
 use crate::lease::{At, ReadFailure, Reading};
 
 pub use limit::{Kept, Limited};
+pub use server::{Host, Identity, Password, PasswordFile, Server, Tls};
+pub use statement::Statement;
+pub use zone::{NoZone, Zone};
 
 /// What the future of a read gives.
 pub type ReadResult = Result<Taken, ReadError>;

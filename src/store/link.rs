@@ -1,0 +1,116 @@
+//! A store that is reached over a connection: how one is opened, kept, given up and opened anew.
+//!
+//! One connection a source. Whatever goes wrong on it, it is given up: a half-read answer must not be taken for the next
+//! one. A connection that was kept may have died since it was last used, so then a fresh one is tried in the same read.
+
+use std::fmt;
+use std::future::Future;
+use std::pin::Pin;
+use std::time::Duration;
+
+use tokio::time::{Instant, sleep_until, timeout_at};
+
+use super::{ReadError, ReadResult, Store};
+
+/// How one kind of server is spoken to.
+pub(super) trait Driver: fmt::Debug + Send + Sync {
+    /// An open connection. Dropping it closes it at once, without waiting for the server.
+    type Connection: Send;
+
+    /// Opens a connection, after reading anew whatever proves who the exporter is.
+    fn connect(&self) -> impl Future<Output = Result<Self::Connection, ReadError>> + Send;
+
+    /// Takes one reading. The server must be told to give up at `deadline` too.
+    fn read(&self, connection: &mut Self::Connection, deadline: Instant) -> impl Future<Output = ReadResult> + Send;
+}
+
+/// One source's connection to its server.
+pub(super) struct Link<D: Driver> {
+    driver: D,
+    connection: Option<D::Connection>,
+    backoff: Backoff,
+}
+
+impl<D: Driver> Link<D> {
+    /// A link that is not open yet.
+    pub(super) const fn new(driver: D) -> Self {
+        Self { driver, connection: None, backoff: Backoff { failures: 0, failed_at: None } }
+    }
+
+    async fn read_by(&mut self, deadline: Instant) -> ReadResult {
+        if let Some(connection) = self.connection.take() {
+            match self.read_on(connection, deadline).await {
+                Err(ReadError::Unreachable(_)) => {}
+                result => return result,
+            }
+        }
+        let connection = self.connect(deadline).await?;
+        self.read_on(connection, deadline).await
+    }
+
+    /// Reads on a connection and keeps it if all went well.
+    async fn read_on(&mut self, mut connection: D::Connection, deadline: Instant) -> ReadResult {
+        let taken = timeout_at(deadline, self.driver.read(&mut connection, deadline)).await;
+        let taken = taken.unwrap_or_else(|_| Err(late("the store did not answer in time")))?;
+        self.connection = Some(connection);
+        Ok(taken)
+    }
+
+    async fn connect(&mut self, deadline: Instant) -> Result<D::Connection, ReadError> {
+        let not_before = self.backoff.not_before();
+        if not_before.is_some_and(|not_before| not_before >= deadline) {
+            return Err(ReadError::Unreachable(
+                "connecting failed just now, and it is too soon to try again".to_owned(),
+            ));
+        }
+        if let Some(not_before) = not_before {
+            sleep_until(not_before).await;
+        }
+        let connected = timeout_at(deadline, self.driver.connect()).await;
+        let connected = connected.unwrap_or_else(|_| Err(late("connecting took too long")));
+        self.backoff.note(connected.is_ok());
+        connected
+    }
+}
+
+fn late(what: &str) -> ReadError {
+    ReadError::Timeout(what.to_owned())
+}
+
+impl<D: Driver> Store for Link<D> {
+    fn read(&mut self, deadline: Instant) -> Pin<Box<dyn Future<Output = ReadResult> + Send + '_>> {
+        Box::pin(self.read_by(deadline))
+    }
+}
+
+impl<D: Driver> fmt::Debug for Link<D> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Link").field("driver", &self.driver).field("open", &self.connection.is_some()).finish()
+    }
+}
+
+/// Keeps many scrapes from hammering at a server that is down. The longest pause is below any usual scrape interval, so
+/// that a server that is back is found by the first scrape.
+#[derive(Debug)]
+struct Backoff {
+    failures: u32,
+    failed_at: Option<Instant>,
+}
+
+impl Backoff {
+    const FIRST: Duration = Duration::from_millis(50);
+    const LONGEST: Duration = Duration::from_millis(800);
+
+    fn not_before(&self) -> Option<Instant> {
+        let doublings = self.failures.saturating_sub(1).min(8);
+        Some(self.failed_at? + (Self::FIRST * (1 << doublings)).min(Self::LONGEST))
+    }
+
+    fn note(&mut self, connected: bool) {
+        self.failures = if connected { 0 } else { self.failures.saturating_add(1) };
+        self.failed_at = (!connected).then(Instant::now);
+    }
+}
+
+#[cfg(test)]
+mod tests;

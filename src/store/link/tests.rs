@@ -1,0 +1,157 @@
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use tokio::time::{self, sleep};
+
+use super::*;
+use crate::lease::{At, Columns, Reading, StoreTime};
+use crate::store::Taken;
+
+/// What a server does at each step, in turn.
+#[derive(Clone, Copy, Debug)]
+enum Does {
+    Answer,
+    Fail,
+    Refuse,
+    Nothing,
+}
+
+#[derive(Debug, Default)]
+struct Script {
+    connects: Vec<Does>,
+    reads: Vec<Does>,
+    connected: AtomicUsize,
+    read: AtomicUsize,
+    open: Arc<()>,
+}
+
+impl Script {
+    async fn step(does: Option<&Does>) -> Result<(), ReadError> {
+        match does.unwrap_or(&Does::Answer) {
+            Does::Answer => Ok(()),
+            Does::Fail => Err(ReadError::Unreachable("gone".into())),
+            Does::Refuse => Err(ReadError::Refused("no".into())),
+            Does::Nothing => std::future::pending().await,
+        }
+    }
+}
+
+impl Driver for Script {
+    type Connection = Arc<()>;
+
+    async fn connect(&self) -> Result<Arc<()>, ReadError> {
+        Self::step(self.connects.get(self.connected.fetch_add(1, Ordering::Relaxed))).await?;
+        Ok(Arc::clone(&self.open))
+    }
+
+    async fn read(&self, _: &mut Arc<()>, _: Instant) -> ReadResult {
+        Self::step(self.reads.get(self.read.fetch_add(1, Ordering::Relaxed))).await?;
+        Ok(Taken {
+            reading: Reading {
+                store_now: StoreTime::from_unix_seconds(0).unwrap(),
+                columns: Columns::all(),
+                rows: Vec::new(),
+                rejected: Vec::new(),
+                over_limit: 0,
+            },
+            at: At { began: Duration::ZERO, ended: Duration::ZERO },
+            clock_offset: 0.0,
+        })
+    }
+}
+
+fn link(connects: &[Does], reads: &[Does]) -> Link<Script> {
+    Link::new(Script { connects: connects.into(), reads: reads.into(), ..Script::default() })
+}
+
+/// Reads, and gives what came of it in a word, and how many milliseconds it took.
+async fn read(link: &mut Link<Script>) -> (&'static str, u128) {
+    let began = Instant::now();
+    let result = link.read(began + Duration::from_secs(1)).await;
+    (result.map_or_else(|error| error.failure().as_str(), |_| "read"), began.elapsed().as_millis())
+}
+
+fn opened(link: &Link<Script>) -> usize {
+    link.driver.connected.load(Ordering::Relaxed)
+}
+
+/// How many connections are open now.
+fn open(link: &Link<Script>) -> usize {
+    Arc::strong_count(&link.driver.open) - 1
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_connection_is_kept_from_read_to_read() {
+    let mut link = link(&[], &[]);
+    assert_eq!(read(&mut link).await, ("read", 0));
+    assert_eq!(read(&mut link).await, ("read", 0));
+    assert_eq!((opened(&link), open(&link)), (1, 1));
+}
+
+#[tokio::test(start_paused = true)]
+async fn one_that_died_meanwhile_is_replaced_within_the_same_read() {
+    let mut link = link(&[], &[Does::Answer, Does::Fail, Does::Answer]);
+    assert_eq!(read(&mut link).await, ("read", 0));
+    assert_eq!(read(&mut link).await, ("read", 0));
+    assert_eq!((opened(&link), open(&link)), (2, 1));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_fresh_one_that_fails_is_not_tried_again() {
+    let mut link = link(&[], &[Does::Fail]);
+    assert_eq!(read(&mut link).await, ("store_unreachable", 0));
+    assert_eq!((opened(&link), open(&link)), (1, 0));
+}
+
+#[tokio::test(start_paused = true)]
+async fn whatever_goes_wrong_the_connection_is_given_up() {
+    for (does, word) in [(Does::Refuse, "store_refused"), (Does::Nothing, "store_timeout")] {
+        let mut link = link(&[], &[Does::Answer, does]);
+        read(&mut link).await;
+        assert_eq!(read(&mut link).await.0, word);
+        assert_eq!((opened(&link), open(&link)), (1, 0), "{word}");
+        assert_eq!(read(&mut link).await.0, "read");
+        assert_eq!(opened(&link), 2, "{word}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_server_that_never_answers_costs_the_deadline_and_no_more() {
+    assert_eq!(read(&mut link(&[Does::Nothing], &[])).await, ("store_timeout", 1_000));
+    assert_eq!(read(&mut link(&[], &[Does::Nothing])).await, ("store_timeout", 1_000));
+}
+
+#[tokio::test(start_paused = true)]
+async fn attempts_at_a_server_that_is_down_grow_apart_up_to_a_limit_below_any_scrape_interval() {
+    let mut link = link(&[Does::Fail; 7], &[]);
+    let mut waits = Vec::new();
+    for _ in 0..7 {
+        let (word, waited) = read(&mut link).await;
+        assert_eq!(word, "store_unreachable");
+        waits.push(waited);
+    }
+    assert_eq!(waits, [0, 50, 100, 200, 400, 800, 800]);
+    assert_eq!(read(&mut link).await, ("read", 800));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_scrape_after_the_pause_does_not_wait() {
+    let mut link = link(&[Does::Fail; 6], &[]);
+    for _ in 0..6 {
+        read(&mut link).await;
+    }
+    sleep(Duration::from_secs(1)).await;
+    assert_eq!(read(&mut link).await, ("read", 0));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_scrape_that_cannot_wait_for_the_pause_is_told_so_at_once() {
+    let mut link = link(&[Does::Fail; 6], &[]);
+    for _ in 0..6 {
+        read(&mut link).await;
+    }
+    let began = time::Instant::now();
+    let error = link.read(began + Duration::from_millis(300)).await.unwrap_err();
+    assert_eq!((error.failure().as_str(), began.elapsed().as_millis()), ("store_unreachable", 0));
+    assert_eq!(opened(&link), 6);
+}
