@@ -7,6 +7,40 @@ use sqlx::postgres::PgDatabaseError;
 
 use crate::store::ReadError;
 
+/// Why a reading was not made.
+#[derive(Debug)]
+pub(super) enum Failure {
+    /// The reason is told.
+    Told(ReadError),
+    /// The prepared statement is not there any more, so it has to be prepared again.
+    StatementGone,
+}
+
+impl Failure {
+    /// The reason.
+    pub(super) fn into_read_error(self) -> ReadError {
+        match self {
+            Self::Told(error) => error,
+            Self::StatementGone => ReadError::Refused("the server keeps losing the prepared statement".to_owned()),
+        }
+    }
+}
+
+impl From<ReadError> for Failure {
+    fn from(error: ReadError) -> Self {
+        Self::Told(error)
+    }
+}
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Self {
+        match error.as_database_error().and_then(|error| error.code()).as_deref() {
+            Some("26000") => Self::StatementGone,
+            _ => Self::Told(read_error(error)),
+        }
+    }
+}
+
 /// What to say of a server that only follows another.
 pub(super) fn standby() -> ReadError {
     ReadError::Refused(

@@ -8,6 +8,7 @@ mod value;
 
 use std::fmt::Write as _;
 use std::sync::Arc;
+use std::time::Duration;
 
 use futures_util::TryStreamExt;
 use sqlx::postgres::{PgConnectOptions, PgConnection, PgRow, PgSslMode};
@@ -17,10 +18,10 @@ use tokio::time::Instant;
 use super::column::{Value, columns};
 use super::link::{Driver, Link};
 use super::rows::{Decoder, no_row};
-use super::{Host, ReadError, ReadResult, Server, Statement, Store, Tls, Zone};
+use super::{Host, ReadError, ReadResult, Server, Statement, Store, Taken, Tls, Zone};
 use crate::clock;
 use crate::lease::At;
-use failure::read_error;
+use failure::{Failure, read_error};
 use value::Kind;
 
 /// Which database to read, as whom, and what to ask it.
@@ -68,35 +69,14 @@ impl Driver for PostgresQuery {
     }
 
     async fn read(&self, open: &mut Open, deadline: Instant) -> ReadResult {
-        let left = deadline.saturating_duration_since(Instant::now()).as_millis();
-        // 0 would mean no limit.
-        let limit = u32::try_from(left).unwrap_or(u32::MAX).max(1);
-        open.connection.execute(AssertSqlSafe(self.prelude(limit))).await.map_err(read_error)?;
-        let began = clock::monotonic();
-        let mut decoder = None;
-        let mut taken_at = None;
-        {
-            // Not kept on the server under a name, which a pooler would not know on its next server connection.
-            let query = sqlx::query(AssertSqlSafe(Arc::clone(&open.sql))).persistent(false);
-            let mut rows = query.fetch(&mut open.connection);
-            while let Some(row) = rows.try_next().await.map_err(read_error)? {
-                // The snapshot and the store's clock are fixed once the first row is there.
-                taken_at.get_or_insert_with(|| (At { began, ended: clock::monotonic() }, clock::unix_seconds()));
-                let (decoder, kinds) = match &mut decoder {
-                    Some(decoding) => decoding,
-                    None => decoder.insert(self.decoding(row.columns().iter().map(|column| column.name()), &row)?),
-                };
-                take(decoder, kinds, &row, self.time_zone)?;
+        match self.read_once(open, deadline).await {
+            // To learn of a type that is not built in, sqlx asks the catalogue between preparing and executing, and with
+            // that the statement without a name is gone. It knows the type from then on.
+            Err(Failure::StatementGone) => {
+                open.connection.execute("ROLLBACK").await.map_err(read_error)?;
+                self.read_once(open, deadline).await.map_err(Failure::into_read_error)
             }
-        }
-        let (Some((decoder, _)), Some((at, wall_clock))) = (decoder, taken_at) else {
-            return Err(without_rows(open).await);
-        };
-        // After the rows, because asked before them it would fix the snapshot before the clock was read.
-        let last = sqlx::raw_sql("SELECT pg_is_in_recovery(); COMMIT");
-        match open.connection.fetch_optional(last).await.map_err(read_error)?.map(|row| row.try_get(0)) {
-            Some(Ok(false)) => decoder.finish(at, wall_clock),
-            _ => Err(failure::standby()),
+            result => result.map_err(Failure::into_read_error),
         }
     }
 }
@@ -148,6 +128,34 @@ impl PostgresQuery {
         })
     }
 
+    async fn read_once(&self, open: &mut Open, deadline: Instant) -> Result<Taken, Failure> {
+        let left = deadline.saturating_duration_since(Instant::now()).as_millis();
+        // 0 would mean no limit.
+        let limit = u32::try_from(left).unwrap_or(u32::MAX).max(1);
+        open.connection.execute(AssertSqlSafe(self.prelude(limit))).await?;
+        let began = clock::monotonic();
+        let mut first = None;
+        {
+            // Not kept on the server under a name, which a pooler would not know on its next server connection.
+            let query = sqlx::query(AssertSqlSafe(Arc::clone(&open.sql))).persistent(false);
+            let mut rows = query.fetch(&mut open.connection);
+            while let Some(row) = rows.try_next().await? {
+                let decoding = match &mut first {
+                    Some(decoding) => decoding,
+                    None => first.insert(Decoding::begin(self, &row, began)?),
+                };
+                decoding.take(&row, self.time_zone)?;
+            }
+        }
+        let Some(decoding) = first else { return Err(without_rows(open).await.into()) };
+        // After the rows, because asked before them it would fix the snapshot before the clock was read.
+        let last = sqlx::raw_sql("SELECT pg_is_in_recovery(); COMMIT");
+        match open.connection.fetch_optional(last).await?.map(|row| row.try_get(0)) {
+            Some(Ok(false)) => Ok(decoding.decoder.finish(decoding.at, decoding.wall_clock)?),
+            _ => Err(failure::standby().into()),
+        }
+    }
+
     /// Begins the transaction and sets, for it alone, what must hold in it: in one round trip.
     fn prelude(&self, limit_ms: u32) -> String {
         let mut sql = format!(
@@ -164,23 +172,32 @@ impl PostgresQuery {
         }
         sql
     }
-
-    fn decoding<'n>(
-        &self,
-        names: impl Iterator<Item = &'n str>,
-        row: &PgRow,
-    ) -> Result<(Decoder, Vec<Kind>), ReadError> {
-        let columns = columns(names)?;
-        let kinds = row.columns().iter().map(|column| Kind::of(column.type_info())).collect();
-        Ok((Decoder::new(columns, &self.only_lease, self.max_leases), kinds))
-    }
 }
 
-fn take(decoder: &mut Decoder, kinds: &[Kind], row: &PgRow, zone: Zone) -> Result<(), ReadError> {
-    decoder.row(|at| match (row.try_get_raw(at), kinds.get(at)) {
-        (Ok(raw), Some(kind)) => raw.as_bytes().map_or(Value::Null, |bytes| kind.value(bytes, zone)),
-        _ => Value::Other,
-    })
+/// Rows as they come.
+struct Decoding {
+    decoder: Decoder,
+    kinds: Vec<Kind>,
+    at: At,
+    wall_clock: f64,
+}
+
+impl Decoding {
+    /// Once the first row is there: the snapshot and the store's clock are fixed then.
+    fn begin(query: &PostgresQuery, row: &PgRow, began: Duration) -> Result<Self, ReadError> {
+        let (at, wall_clock) = (At { began, ended: clock::monotonic() }, clock::unix_seconds());
+        let columns = columns(row.columns().iter().map(|column| column.name()))?;
+        let kinds = row.columns().iter().map(|column| Kind::of(column.type_info())).collect();
+        Ok(Self { decoder: Decoder::new(columns, &query.only_lease, query.max_leases), kinds, at, wall_clock })
+    }
+
+    fn take(&mut self, row: &PgRow, zone: Zone) -> Result<(), ReadError> {
+        let kinds = &self.kinds;
+        self.decoder.row(|at| match (row.try_get_raw(at), kinds.get(at)) {
+            (Ok(raw), Some(kind)) => raw.as_bytes().map_or(Value::Null, |bytes| kind.value(bytes, zone)),
+            _ => Value::Other,
+        })
+    }
 }
 
 /// Why a statement that ran well gave no row.
