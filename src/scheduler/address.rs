@@ -1,7 +1,7 @@
 //! Where a store is: what a URL says, and nothing secret.
 
 use std::fmt;
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
 
 use super::protocol::ProtocolError;
@@ -33,7 +33,7 @@ pub enum StoreAddress {
 #[derive(Clone, PartialEq, Eq)]
 pub struct ServerAddress {
     host: String,
-    port: Option<u16>,
+    port: u16,
     user: Option<String>,
     database: Option<String>,
     transport: Transport,
@@ -95,7 +95,8 @@ impl StoreAddress {
             Some((rest, mode)) if scheme.starts_with("postgres") => (rest, Some(mode)),
             _ => (rest, None),
         };
-        let mut server = ServerAddress::parse(rest, password_file)?;
+        let usual_port = if scheme.starts_with("redis") { 6379 } else { 5432 };
+        let mut server = ServerAddress::parse(rest, usual_port, password_file)?;
         match scheme {
             "postgres" | "postgresql" => {
                 server.transport = match sslmode {
@@ -134,6 +135,18 @@ impl StoreAddress {
         Err(InvalidAddress::NotBuilt { feature: "redis" })
     }
 
+    /// The server; `None` for a file.
+    #[must_use]
+    pub fn server(&self) -> Option<&ServerAddress> {
+        match self {
+            Self::Sqlite(_) => None,
+            #[cfg(feature = "postgres")]
+            Self::Postgres { server, .. } => Some(server),
+            #[cfg(feature = "redis")]
+            Self::Redis { server, .. } => Some(server),
+        }
+    }
+
     /// The same server, in a schema or under a prefix of this name. A file stays the same file.
     #[must_use]
     pub fn within(self, name: &str) -> Self {
@@ -149,7 +162,7 @@ impl StoreAddress {
 
 impl ServerAddress {
     /// Reads `user@host:port/database`, of which only the host is needed.
-    fn parse(text: &str, password_file: Option<PathBuf>) -> Result<Self, InvalidAddress> {
+    fn parse(text: &str, usual_port: u16, password_file: Option<PathBuf>) -> Result<Self, InvalidAddress> {
         // Before anything else is split, for a password may hold whatever character.
         let (user, place) = match text.rsplit_once('@') {
             Some((user, _)) if user.contains(':') => return Err(InvalidAddress::Password),
@@ -162,7 +175,7 @@ impl ServerAddress {
             Some(None) => return Err(InvalidAddress::Form),
             None => place.split_once(':').map_or((place, None), |(host, port)| (host, Some(port))),
         };
-        let port = port.map(str::parse).transpose().map_err(|_| InvalidAddress::Form)?;
+        let port = port.map_or(Ok(usual_port), str::parse).map_err(|_| InvalidAddress::Form)?;
         let plain = |text: &str| !text.contains(['?', '#', '%', '/', ' ']);
         if host.is_empty() || ![host, user.unwrap_or(""), database.unwrap_or("")].into_iter().all(plain) {
             return Err(InvalidAddress::Form);
@@ -184,10 +197,10 @@ impl ServerAddress {
         &self.host
     }
 
-    /// The port, or the one that is usual.
+    /// The port.
     #[must_use]
-    pub fn port_or(&self, usual: u16) -> u16 {
-        self.port.unwrap_or(usual)
+    pub fn port(&self) -> u16 {
+        self.port
     }
 
     /// Who asks, if the URL says.
@@ -219,6 +232,21 @@ impl ServerAddress {
         let Some(path) = &self.password_file else { return Ok(None) };
         let text = std::fs::read_to_string(path).map_err(|_| ProtocolError::PasswordFile)?;
         Ok(Some(text.trim_end_matches(['\r', '\n']).to_owned()))
+    }
+
+    /// The same user and database by another way, on which nothing is encrypted.
+    #[must_use]
+    pub fn at(&self, place: SocketAddr) -> Self {
+        Self { host: place.ip().to_string(), port: place.port(), transport: Transport::Plain, ..self.clone() }
+    }
+
+    /// The address as a URL, to be written where no secret is seen by more than may read it.
+    #[must_use]
+    pub fn url(&self, scheme: &str) -> String {
+        let user = self.user.as_ref().map(|user| format!("{user}@")).unwrap_or_default();
+        let host = if self.host.contains(':') { format!("[{}]", self.host) } else { self.host.clone() };
+        let database = self.database.as_ref().map(|name| format!("/{name}")).unwrap_or_default();
+        format!("{scheme}://{user}{host}:{}{database}", self.port)
     }
 
     fn is_this_machine(&self) -> bool {
@@ -271,13 +299,13 @@ mod tests {
     fn a_server_is_a_host_and_what_else_is_said() {
         let full = server("postgres://me@db.example:6432/jobs");
         assert_eq!(
-            (full.host(), full.port_or(5432), full.user(), full.database()),
+            (full.host(), full.port(), full.user(), full.database()),
             ("db.example", 6432, Some("me"), Some("jobs"))
         );
         let bare = server("redis://db.example");
-        assert_eq!((bare.host(), bare.port_or(6379), bare.user(), bare.database()), ("db.example", 6379, None, None));
+        assert_eq!((bare.host(), bare.port(), bare.user(), bare.database()), ("db.example", 6379, None, None));
         let six = server("postgresql://[::1]:5433/jobs");
-        assert_eq!((six.host(), six.port_or(5432)), ("::1", 5433));
+        assert_eq!((six.host(), six.port()), ("::1", 5433));
         assert_eq!(server("redis://[::1]/2").database(), Some("2"));
     }
 

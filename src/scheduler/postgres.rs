@@ -216,7 +216,7 @@ fn options(address: &ServerAddress, schema: Option<&str>) -> Result<PgConnectOpt
     // What is not given here would come from the environment.
     let mut options = PgConnectOptions::new_without_pgpass()
         .host(address.host())
-        .port(address.port_or(5432))
+        .port(address.port())
         .password(&address.password()?.unwrap_or_default())
         .application_name("lease-exporter scheduler")
         .ssl_mode(match address.transport() {

@@ -78,7 +78,7 @@ impl RedisProtocol {
     }
 
     fn connect(address: &ServerAddress, prefix: &str) -> Result<Self, ProtocolError> {
-        let (host, port) = (address.host().to_owned(), address.port_or(6379));
+        let (host, port) = (address.host().to_owned(), address.port());
         let place = match address.transport() {
             Transport::Plain => ConnectionAddr::Tcp(host, port),
             Transport::Tls => ConnectionAddr::TcpTls { host, port, insecure: false, tls_params: None },
