@@ -88,10 +88,10 @@ impl Arguments {
     fn server(&self) -> Result<Option<StoreAddress>, Failure> {
         let Some(url) = &self.store else { return Ok(None) };
         match StoreAddress::parse(url, self.password_file.clone()) {
-            Ok(StoreAddress::Sqlite(_)) => {
+            Ok(address) if address.server().is_some() => Ok(Some(address)),
+            Ok(_) => {
                 Err(Failure::Configuration("--store: without it the demo makes an SQLite file of its own".to_owned()))
             }
-            Ok(server) => Ok(Some(server)),
             Err(error) => Err(Failure::Configuration(format!("--store: {error}"))),
         }
     }

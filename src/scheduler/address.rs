@@ -4,6 +4,7 @@ use std::fmt;
 use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
 
+#[cfg(any(feature = "postgres", feature = "redis"))]
 use super::protocol::ProtocolError;
 
 /// Where a store is. Only its kind is ever printed.
@@ -149,6 +150,10 @@ impl StoreAddress {
 
     /// The same server, in a schema or under a prefix of this name. A file stays the same file.
     #[must_use]
+    #[cfg_attr(
+        not(any(feature = "postgres", feature = "redis")),
+        expect(unused_variables, reason = "a file needs no name")
+    )]
     pub fn within(self, name: &str) -> Self {
         match self {
             Self::Sqlite(path) => Self::Sqlite(path),
@@ -228,6 +233,7 @@ impl ServerAddress {
     }
 
     /// The password as its file has it now, without the end of the line.
+    #[cfg(any(feature = "postgres", feature = "redis"))]
     pub(super) fn password(&self) -> Result<Option<String>, ProtocolError> {
         let Some(path) = &self.password_file else { return Ok(None) };
         let text = std::fs::read_to_string(path).map_err(|_| ProtocolError::PasswordFile)?;
@@ -272,7 +278,8 @@ impl fmt::Debug for ServerAddress {
     }
 }
 
-#[cfg(all(test, feature = "postgres", feature = "redis"))]
+#[cfg(test)]
+#[cfg(all(feature = "postgres", feature = "redis"))]
 mod tests {
     use super::*;
 

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
 
+use lease_exporter::preset::{Dialect, Preset};
 use rustix::process::Signal;
 use tempfile::TempDir;
 
@@ -238,4 +239,35 @@ fn a_scheduler_says_what_is_wrong_with_its_store_without_naming_it() {
         let said = finished.all();
         assert!(said.contains(told) && !said.contains("planted") && !said.contains(database.name()), "{said}");
     }
+}
+
+#[test]
+fn what_the_preset_asks_to_be_granted_is_enough_on_postgres() {
+    let scene = Scene::new(Postgres(servers::postgres().database()), "60s");
+    let database = &scene.store.0;
+    let reader = database.reader().name();
+    database.execute(include_str!("../../src/scheduler/postgres/schema.sql"));
+    database.execute(&format!("REVOKE ALL ON ALL TABLES IN SCHEMA public FROM {reader}"));
+    let exporter = scene.exporter();
+    let refused = exporter.scrape();
+    assert_eq!(refused.says(SOURCE, LEASE), Some(("unknown", "store_refused")));
+    let grants = Preset::named("reference").unwrap().grants(Dialect::Postgres).unwrap();
+    database.execute(&grants.replace("TO lease_exporter", &format!("TO {reader}")));
+    exporter.until(SOURCE, LEASE, "no_leader", "absent");
+    database.execute(
+        "INSERT INTO scheduler_lease SELECT 'planner', 'someone', 7, now - 9000, now - 1000, now + 600000
+         FROM (SELECT floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint AS now) AS clock;
+         INSERT INTO scheduler_progress SELECT lease, 6, renewed_at_ms, 41 FROM scheduler_lease;
+         INSERT INTO occurrence SELECT n::text, lease, 'plan_retention', renewed_at_ms - n
+         FROM scheduler_lease, generate_series(1, 10002) AS n;
+         INSERT INTO occurrence SELECT 'later', lease, 'plan_retention', expires_at_ms FROM scheduler_lease",
+    );
+    // Another one, which has not seen that there was none a moment ago: this one has a past.
+    let metrics = scene.exporter().scrape();
+    assert_eq!((known(&metrics, "lease_epoch"), known(&metrics, "lease_last_progress_epoch")), (7.0, 6.0));
+    assert_eq!(known(&metrics, "lease_due"), 10_001.0);
+    assert!((11.0..60.0).contains(&known(&metrics, "lease_oldest_due_age_seconds")));
+    assert!((9.0..60.0).contains(&known(&metrics, "lease_held_seconds")));
+    let millis = known(&metrics, "lease_renewed_timestamp_seconds") * 1000.0;
+    assert_eq!(database.query("SELECT renewed_at_ms FROM scheduler_lease"), format!("{millis:.0}"));
 }

@@ -28,6 +28,10 @@ impl Relay {
     }
 
     /// Where it listens.
+    #[cfg_attr(
+        not(any(test, feature = "postgres", feature = "redis")),
+        expect(dead_code, reason = "without a kind of server nothing is relayed")
+    )]
     pub(super) fn address(&self) -> SocketAddr {
         self.address
     }

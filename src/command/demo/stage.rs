@@ -5,7 +5,7 @@
 
 use std::fs;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use tempfile::TempDir;
 
@@ -129,17 +129,11 @@ async fn relay(server: &ServerAddress) -> Result<Relay, Failure> {
 
 /// How the exporter is to read the store: directly, or by the way that can be taken away. Nothing in it is special to the
 /// demo.
+#[cfg_attr(
+    not(any(feature = "postgres", feature = "redis")),
+    expect(unused_variables, reason = "to a file there is one way")
+)]
 fn source(store: &StoreAddress, way: Option<&Way>) -> Vec<String> {
-    let place = |server: &ServerAddress| match way {
-        Some(Way::Relay(relay)) => server.at(relay.address()),
-        _ => server.clone(),
-    };
-    let of_server = |scheme: &str, server: &ServerAddress| {
-        let mut lines = vec![format!("store: {}", quoted(&place(server).url(scheme)))];
-        let password_file = server.password_file().and_then(|path| std::path::absolute(path).ok());
-        lines.extend(password_file.as_deref().map(|path| format!("password_file: {}", quoted_path(path))));
-        lines
-    };
     match store {
         // Also when it is kept: the link is, too.
         StoreAddress::Sqlite(_) => {
@@ -147,7 +141,7 @@ fn source(store: &StoreAddress, way: Option<&Way>) -> Vec<String> {
         }
         #[cfg(feature = "postgres")]
         StoreAddress::Postgres { server, schema } => {
-            let mut lines = of_server("postgres", server);
+            let mut lines = of_server("postgres", server, way);
             lines.push("tls: { mode: \"off\" }".to_owned());
             lines.extend(schema.as_deref().map(|schema| format!("schema: {schema}")));
             lines.push("preset: reference".to_owned());
@@ -155,7 +149,7 @@ fn source(store: &StoreAddress, way: Option<&Way>) -> Vec<String> {
         }
         #[cfg(feature = "redis")]
         StoreAddress::Redis { server, prefix } => {
-            let mut lines = of_server("redis", server);
+            let mut lines = of_server("redis", server, way);
             lines.push("keys:".to_owned());
             lines.push(format!("  hash: {}", quoted(&format!("{prefix}lease:*"))));
             lines.push(format!("  due_set: {}", quoted(&format!("{prefix}due:{{name}}"))));
@@ -164,11 +158,20 @@ fn source(store: &StoreAddress, way: Option<&Way>) -> Vec<String> {
     }
 }
 
-fn quoted_path(path: &Path) -> String {
-    quoted(&path.to_string_lossy())
+#[cfg(any(feature = "postgres", feature = "redis"))]
+fn of_server(scheme: &str, server: &ServerAddress, way: Option<&Way>) -> Vec<String> {
+    let place = match way {
+        Some(Way::Relay(relay)) => server.at(relay.address()),
+        _ => server.clone(),
+    };
+    let mut lines = vec![format!("store: {}", quoted(&place.url(scheme)))];
+    let password_file = server.password_file().and_then(|path| std::path::absolute(path).ok());
+    lines.extend(password_file.map(|path| format!("password_file: {}", quoted(&path.to_string_lossy()))));
+    lines
 }
 
 /// A text as YAML, whatever is in it.
+#[cfg(any(feature = "postgres", feature = "redis"))]
 fn quoted(text: &str) -> String {
     serde_json::Value::from(text).to_string()
 }

@@ -27,19 +27,19 @@ impl RealStore {
         PostgresProtocol::connect(&self.address(), None).unwrap()
     }
 
-    /// Waits until somebody in this database waits for a lock.
-    fn until_blocked(&self) {
+    /// Waits until so many in this database wait for a lock.
+    fn until_blocked(&self, sessions: u32) {
         let blocked = format!(
             "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = '{}'",
             self.0.name()
         );
         for _ in 0..3000 {
-            if self.0.query(&blocked) != "0" {
+            if self.0.query(&blocked) == sessions.to_string() {
                 return;
             }
             thread::sleep(Duration::from_millis(10));
         }
-        panic!("nobody waits");
+        panic!("there are not {sessions} that wait");
     }
 }
 
@@ -97,7 +97,7 @@ fn while_the_row_is_held<T: Send + 'static>(
     let waits = thread::spawn(move || {
         done.send(step(&mut protocol)).unwrap();
     });
-    store.until_blocked();
+    store.until_blocked(1);
     thread::sleep(while_held);
     session.batch(end.to_owned()).unwrap();
     waits.join().unwrap();
@@ -180,23 +180,26 @@ fn a_write_that_waited_for_a_takeover_is_fenced() {
 }
 
 #[test]
-fn a_takeover_waits_for_a_write_and_then_comes_after_it() {
+fn a_takeover_waits_for_the_end_of_a_write_that_has_passed_its_fence() {
     let store = RealStore::new();
     let mut protocol = store.connect();
     let due_at = protocol.store_now().unwrap();
     let action = MaintenanceAction::PlanRetention;
     let _ = protocol.enqueue(&Occurrence { key: "1".into(), lease: "a".into(), action, due_at }).unwrap();
     assert_eq!(protocol.acquire("a", &token("a"), ttl(1)), Ok(acquired(1)));
-    // The write itself is held up at the occurrence, after its fence.
-    let held = "SELECT FROM occurrence FOR UPDATE";
-    let mut successor = store.connect();
-    let planned = while_the_row_is_held(&store, held, Duration::ZERO, "COMMIT", |protocol| {
-        let planned = protocol.plan("1", "a", &token("a"), Epoch::FIRST);
-        (planned, protocol.read("a").unwrap())
-    });
-    let (planned, reading) = planned;
-    assert_eq!((planned, reading.lease.unwrap().epoch), (Ok(Plan::Planned), Epoch::FIRST));
-    assert_eq!(successor.acquire("a", &token("b"), ttl(1000)), Ok(acquired(2)));
+    // The write is held up at the occurrence, which is after the fence.
+    let mut session = store.session();
+    session.batch("BEGIN; SELECT FROM occurrence FOR UPDATE".to_owned()).unwrap();
+    let [mut former, mut successor] = [store.connect(), store.connect()];
+    let write = thread::spawn(move || former.plan("1", "a", &token("a"), Epoch::FIRST));
+    store.until_blocked(1);
+    let takeover = thread::spawn(move || successor.acquire("a", &token("b"), ttl(60_000)));
+    store.until_blocked(2);
+    session.batch("COMMIT".to_owned()).unwrap();
+    assert_eq!(write.join().unwrap(), Ok(Plan::Planned));
+    assert_eq!(takeover.join().unwrap(), Ok(acquired(2)));
+    let reading = protocol.read("a").unwrap();
+    assert!(reading.lease.unwrap().acquired_at.unwrap() >= reading.progress.unwrap().at);
 }
 
 #[test]
