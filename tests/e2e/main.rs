@@ -26,4 +26,5 @@ mod secrets;
 #[path = "../servers/mod.rs"]
 mod servers;
 mod servers_themselves;
+mod shared_story;
 mod story;
