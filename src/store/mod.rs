@@ -6,13 +6,18 @@
 mod column;
 pub mod keys;
 mod limit;
+#[cfg(any(feature = "mysql", feature = "postgres", feature = "redis"))]
 mod link;
+#[cfg(feature = "mysql")]
+pub mod mysql;
 #[cfg(feature = "postgres")]
 pub mod postgres;
 mod rows;
 mod server;
 pub mod sqlite;
 mod statement;
+#[cfg(any(feature = "mysql", feature = "postgres", feature = "redis"))]
+mod transport;
 mod zone;
 
 use std::fmt;
