@@ -11,6 +11,7 @@ use std::time::Duration;
 use tokio::time::{Instant, sleep_until, timeout_at};
 
 use super::{ReadError, ReadResult, Store};
+use crate::lease::ReadFailure;
 
 /// How one kind of server is spoken to.
 pub(super) trait Driver: fmt::Debug + Send + Sync {
@@ -34,7 +35,7 @@ pub(super) struct Link<D: Driver> {
 impl<D: Driver> Link<D> {
     /// A link that is not open yet.
     pub(super) const fn new(driver: D) -> Self {
-        Self { driver, connection: None, backoff: Backoff { failures: 0, failed_at: None } }
+        Self { driver, connection: None, backoff: Backoff { failures: 0, last: None } }
     }
 
     async fn read_by(&mut self, deadline: Instant) -> ReadResult {
@@ -57,24 +58,33 @@ impl<D: Driver> Link<D> {
     }
 
     async fn connect(&mut self, deadline: Instant) -> Result<D::Connection, ReadError> {
-        let not_before = self.backoff.not_before();
-        if not_before.is_some_and(|not_before| not_before >= deadline) {
-            return Err(ReadError::Unreachable(
-                "connecting failed just now, and it is too soon to try again".to_owned(),
-            ));
-        }
-        if let Some(not_before) = not_before {
+        if let Some((not_before, failure)) = self.backoff.rest() {
+            if not_before >= deadline {
+                return Err(too_soon(failure));
+            }
             sleep_until(not_before).await;
         }
         let connected = timeout_at(deadline, self.driver.connect()).await;
         let connected = connected.unwrap_or_else(|_| Err(late("connecting took too long")));
-        self.backoff.note(connected.is_ok());
+        self.backoff.note(connected.as_ref().err().map(ReadError::failure));
         connected
     }
 }
 
 fn late(what: &str) -> ReadError {
     ReadError::Timeout(what.to_owned())
+}
+
+/// Nothing new is known of a server that is let rest, so it is unknown for the reason that it was.
+fn too_soon(failure: ReadFailure) -> ReadError {
+    let text = "connecting failed just now, and it is too soon to try again".to_owned();
+    match failure {
+        ReadFailure::Unreachable => ReadError::Unreachable(text),
+        ReadFailure::Timeout => ReadError::Timeout(text),
+        ReadFailure::Refused => ReadError::Refused(text),
+        ReadFailure::SchemaMismatch => ReadError::SchemaMismatch(text),
+        ReadFailure::InvalidRecord => ReadError::InvalidRecord(text),
+    }
 }
 
 impl<D: Driver> Store for Link<D> {
@@ -94,21 +104,24 @@ impl<D: Driver> fmt::Debug for Link<D> {
 #[derive(Debug)]
 struct Backoff {
     failures: u32,
-    failed_at: Option<Instant>,
+    /// When the last of them was, and what it was.
+    last: Option<(Instant, ReadFailure)>,
 }
 
 impl Backoff {
     const FIRST: Duration = Duration::from_millis(50);
     const LONGEST: Duration = Duration::from_millis(800);
 
-    fn not_before(&self) -> Option<Instant> {
+    /// Until when the server is let rest, and why.
+    fn rest(&self) -> Option<(Instant, ReadFailure)> {
         let doublings = self.failures.saturating_sub(1).min(8);
-        Some(self.failed_at? + (Self::FIRST * (1 << doublings)).min(Self::LONGEST))
+        let pause = (Self::FIRST * (1 << doublings)).min(Self::LONGEST);
+        self.last.map(|(at, failure)| (at + pause, failure))
     }
 
-    fn note(&mut self, connected: bool) {
-        self.failures = if connected { 0 } else { self.failures.saturating_add(1) };
-        self.failed_at = (!connected).then(Instant::now);
+    fn note(&mut self, failure: Option<ReadFailure>) {
+        self.failures = if failure.is_some() { self.failures.saturating_add(1) } else { 0 };
+        self.last = failure.map(|failure| (Instant::now(), failure));
     }
 }
 

@@ -145,13 +145,15 @@ async fn a_scrape_after_the_pause_does_not_wait() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_scrape_that_cannot_wait_for_the_pause_is_told_so_at_once() {
-    let mut link = link(&[Does::Fail; 6], &[]);
-    for _ in 0..6 {
-        read(&mut link).await;
+async fn a_scrape_that_cannot_wait_for_the_pause_is_told_at_once_what_the_last_was_told() {
+    for (does, reason) in [(Does::Fail, "store_unreachable"), (Does::Refuse, "store_refused")] {
+        let mut link = link(&[does; 6], &[]);
+        for _ in 0..6 {
+            read(&mut link).await;
+        }
+        let began = time::Instant::now();
+        let error = link.read(began + Duration::from_millis(300)).await.unwrap_err();
+        assert_eq!((error.failure().as_str(), began.elapsed().as_millis()), (reason, 0));
+        assert_eq!(opened(&link), 6);
     }
-    let began = time::Instant::now();
-    let error = link.read(began + Duration::from_millis(300)).await.unwrap_err();
-    assert_eq!((error.failure().as_str(), began.elapsed().as_millis()), ("store_unreachable", 0));
-    assert_eq!(opened(&link), 6);
 }
