@@ -21,4 +21,7 @@ mod hostile;
 mod limits;
 mod preset;
 mod secrets;
+#[path = "../servers/mod.rs"]
+mod servers;
+mod servers_themselves;
 mod story;
