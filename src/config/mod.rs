@@ -10,6 +10,7 @@ mod duration;
 mod file;
 mod glob;
 mod limits;
+mod parameters;
 mod policies;
 mod problem;
 mod raw;

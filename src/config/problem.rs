@@ -4,6 +4,7 @@ use std::fmt;
 
 use super::duration::DurationFault;
 use super::glob::GlobFault;
+use crate::preset::ValueFault;
 use crate::store::NoZone;
 use crate::yaml::Unreadable;
 
@@ -88,6 +89,18 @@ pub enum Problem {
     /// What the preset already says.
     #[error("the preset `{preset}` has `{key}: {value}`; leave `{key}` out")]
     FixedByPreset { preset: &'static str, key: &'static str, value: &'static str },
+    /// A parameter that the preset does not have.
+    #[error("the preset `{preset}` has no parameter `{name}`; {instead}")]
+    NoSuchParameter { preset: &'static str, name: Shown, instead: String },
+    /// A parameter's value that cannot be used.
+    #[error("`{name}` cannot be this: `{value}`; {fault}")]
+    Parameter { name: &'static str, value: Shown, fault: ValueFault },
+    /// A parameter that has no default.
+    #[error("the preset `{preset}` needs to know `{name}` ({means}); give it under `parameters`")]
+    MissingParameter { preset: &'static str, name: &'static str, means: &'static str },
+    /// Parameters for a query.
+    #[error("`parameters` are a preset's; write what they say into the query, and leave them out")]
+    ParametersOfQuery,
     /// An entry that can never apply.
     #[error(
         "this entry never applies, because the one on line {earlier} comes first and matches all that it does; put it before that one or take it out"

@@ -1,6 +1,8 @@
 //! The file as it is written. Nothing here is checked but the names of keys and the shapes of values, and nothing
 //! outside this folder sees it.
 
+use std::collections::BTreeMap;
+
 use serde::de::{Deserialize, Deserializer};
 use serde_saphyr::Spanned;
 
@@ -39,6 +41,8 @@ pub(super) struct RawSource {
     pub(super) store: Option<Text>,
     #[serde(default, deserialize_with = "given")]
     pub(super) preset: Option<Text>,
+    #[serde(default)]
+    pub(super) parameters: BTreeMap<String, Text>,
     #[serde(default, deserialize_with = "given")]
     pub(super) query: Option<Text>,
     #[serde(default, deserialize_with = "given")]

@@ -12,6 +12,7 @@ use super::access::{Access, Reads};
 use super::address::Address;
 use super::duration::{DurationFault, Zero, duration};
 use super::limits::length;
+use super::parameters;
 use super::problem::{Faults, Problem, Shown};
 use super::raw::{RawSource, Text};
 use crate::near::near;
@@ -125,12 +126,18 @@ impl Read {
                 faults.note(query.referenced.line(), Problem::ReadTwice);
                 None
             }
-            (Some(preset), None) => Self::by_preset(preset, raw, address, faults),
+            (Some(preset), None) => Self::by_preset(preset, raw, line, address, faults),
             (None, Some(query)) => Self::by_query(query, raw, faults),
         }
     }
 
-    fn by_preset(text: &Text, raw: &RawSource, address: Option<&Address>, faults: &mut Faults) -> Option<Self> {
+    fn by_preset(
+        text: &Text,
+        raw: &RawSource,
+        line: u64,
+        address: Option<&Address>,
+        faults: &mut Faults,
+    ) -> Option<Self> {
         let preset = faults.keep(text.referenced.line(), preset(&text.value))?;
         for (key, value, given) in
             [("kind", preset.kind.as_str(), &raw.kind), ("clock", preset.clock.as_str(), &raw.clock)]
@@ -140,11 +147,13 @@ impl Read {
             }
         }
         let dialect = address?.dialect();
-        let statement = preset.statement(dialect).ok_or_else(|| {
+        if !preset.dialects().any(|read| read == dialect) {
             let reads = preset.dialects().map(|dialect| dialect.as_str()).collect::<Vec<_>>().join(", ");
-            Problem::Dialect { preset: preset.name(), store: dialect.as_str(), reads }
-        });
-        let statement = faults.keep(text.referenced.line(), statement)?;
+            let problem = Problem::Dialect { preset: preset.name(), store: dialect.as_str(), reads };
+            faults.note(text.referenced.line(), problem);
+            return None;
+        }
+        let statement = parameters::filled(preset, dialect, &raw.parameters, line, faults)?.statement(dialect)?;
         Some(Self { statement, origin: Origin::Preset(preset.name()), kind: preset.kind, clock: preset.clock })
     }
 
@@ -153,6 +162,7 @@ impl Read {
             choice("kind", raw.kind.as_ref(), Kind::Standing, Kind::ALL.map(|kind| (kind.as_str(), kind)), faults);
         let clock =
             choice("clock", raw.clock.as_ref(), Clock::Store, Clock::ALL.map(|clock| (clock.as_str(), clock)), faults);
+        parameters::note_without_preset(&raw.parameters, faults);
         if query.value.trim().is_empty() {
             faults.note(query.referenced.line(), Problem::Query);
             return None;

@@ -3,8 +3,9 @@ use std::path::Path;
 use rusqlite::types::Value;
 use rusqlite::{Connection, Row};
 
-use super::{Dialect, FILES, Preset, file};
+use super::{Dialect, FILES, Preset, Takes, Value, file};
 use crate::lease::{Clock, Column, Kind};
+use crate::store::Statement;
 
 /// The tables of the reference protocol, as far as reading them goes.
 const SCHEMA: &str = "
@@ -53,8 +54,34 @@ fn text(value: &str) -> Value {
     Value::Text(value.into())
 }
 
+/// A data file that is good, to put mistakes into.
+const SMALL: &str = "
+name: small
+description: Something small
+kind: claim
+clock: holder
+zone: UTC
+freshness: While it is there
+ttl: None
+epoch: None
+progress: None
+due: Nothing
+columns: [store_now, lease]
+caveats: []
+parameters:
+  table: { takes: identifier, default: small, means: The table }
+  grace: { takes: duration, default: 90s, means: How long }
+stores:
+  postgres:
+    grants: GRANT SELECT ({column}) ON {table} TO lease_exporter
+    probe: SELECT version FROM {table}
+    variants: { old: { column: name }, new: { column: title } }
+    sql: SELECT now() AS store_now, {column} AS lease, {grace} FROM {table}
+  mysql: { grants: GRANT SELECT ON {table} TO lease_exporter, sql: 'SELECT {grace}' }
+";
+
 #[test]
-fn every_data_file_in_the_folder_is_listed_and_can_be_read() {
+fn every_data_file_in_the_folder_is_a_preset() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/preset");
     let mut found: Vec<String> = std::fs::read_dir(folder)
         .unwrap()
@@ -63,45 +90,85 @@ fn every_data_file_in_the_folder_is_listed_and_can_be_read() {
         .map(|path| path.file_stem().unwrap().to_str().unwrap().to_owned())
         .collect();
     found.sort();
-    let listed: Vec<&str> = FILES.iter().map(|(name, _)| *name).collect();
-    assert_eq!(found, listed, "the folder against the list");
     for (name, text) in FILES {
         if let Err(error) = file::read(name, text) {
-            panic!("{name}: {error}");
+            panic!("{name}.yml: {error}");
         }
     }
-    assert_eq!(Preset::all().iter().map(Preset::name).collect::<Vec<_>>(), listed);
+    assert_eq!(Preset::all().iter().map(Preset::name).collect::<Vec<_>>(), found);
 }
 
 #[test]
-fn every_preset_says_what_a_person_needs_to_choose_it() {
+fn nothing_is_left_open_in_what_a_preset_asks_and_needs() {
     for preset in Preset::all() {
         let name = preset.name();
-        assert!(!preset.description.contains('\n') && !preset.description.is_empty(), "{name}");
-        assert!(!preset.due.is_empty(), "{name}");
-        assert!(preset.dialects().next().is_some(), "{name}");
-        for dialect in preset.dialects() {
-            assert!(preset.grants(dialect).is_some_and(|grants| !grants.is_empty()), "{name} {dialect:?}");
-            assert!(preset.sql(dialect).is_some_and(|sql| !sql.is_empty()), "{name} {dialect:?}");
+        assert!(!preset.about.description.contains('\n'), "{name}: the description is one line");
+        for dialect in preset.dialects().filter(|dialect| *dialect != Dialect::Redis) {
+            let filled = preset.with([]);
+            let views = filled.views(dialect);
+            assert!(!views.is_empty(), "{name} {dialect:?}");
+            let probe = filled.probe(dialect);
+            let texts = views.iter().flat_map(|view| [&view.grants, &view.asks]).chain(&probe);
+            for text in texts {
+                assert!(!text.contains(['{', '}']), "{name} {dialect:?}: {text}");
+            }
         }
     }
 }
 
 #[test]
 fn a_data_file_with_a_mistake_is_refused_with_what_is_wrong() {
-    let good = FILES[0].1;
+    file::read("small", SMALL).unwrap();
     for (from, to, wrong) in [
-        ("name: reference", "name: other", "the file is named"),
-        ("kind: standing", "kind: leader", "`leader` is none of"),
-        ("clock: store", "clock: wall", "`wall` is none of"),
-        ("  - store_now\n", "", "without `store_now`"),
-        ("  - due\n", "  - dues\n", "`dues` is none of"),
-        ("  sqlite:", "  oracle:", "`oracle` is none of"),
-        ("    grants:", "    rights:", "unknown key `rights`"),
+        ("name: small", "name: other", "the file is named small and its preset other"),
+        ("kind: claim", "kind: leader", "`leader` is none of"),
+        ("clock: holder", "clock: wall", "`wall` is none of"),
+        ("store_now, ", "", "without `store_now`"),
+        ("store_now, ", "store_now, dues, ", "`dues` is none of"),
+        ("  mysql:", "  oracle:", "`oracle` is none of"),
+        ("{ grants:", "{ rights:", "unknown key `rights`"),
+        ("zone: UTC", "zone: ' '", "`zone` says nothing"),
+        ("due: Nothing\n", "", "`due` is missing"),
+        ("default: small", "default: a b", "the default of `table` cannot be this; write letters"),
+        ("default: 90s", "default: soon", "the default of `grace` cannot be this; write a number and a unit"),
+        ("takes: identifier", "takes: name", "`name` is none of identifier"),
+        ("  table:", "  Table:", "`Table` needs a name of small letters"),
+        ("means: How long", "means: ''", "`grace` needs a name of small letters and `_`, and a meaning"),
+        ("'SELECT {grace}'", "'SELECT {gracious}'", "mysql: `{gracious}` is neither a parameter nor"),
+        ("'SELECT {grace}'", "' '", "mysql: `grants` or `sql` is empty"),
+        ("parameters:\n", "parameters:\n  idle: { takes: flag, means: x }\n", "nothing has `{idle}` in it"),
+        ("takes: duration", "takes: text", "`{grace}` takes any text, which must not get into SQL"),
+        (
+            "new: { column: title }",
+            "new: { title: title }",
+            "postgres: the variants give `title`, which nothing asks for",
+        ),
+        ("new: { column: title }", "new: {}", "postgres: the variant `new` does not give `column`"),
+        ("    probe: SELECT version FROM {table}\n", "", "postgres: `probe` and `variants` belong together"),
+        ("sql: 'SELECT {grace}'", "sql: 'SELECT {grace}', probe: SELECT 1", "mysql: `probe` and `variants` belong"),
     ] {
-        let error = file::read("reference", &good.replacen(from, to, 1)).unwrap_err();
+        let text = SMALL.replacen(from, to, 1);
+        assert_ne!(text, SMALL, "{from}");
+        let error = file::read("small", &text).expect_err(to);
         assert!(error.contains(wrong), "{to}: {error}");
     }
+}
+
+#[test]
+fn parameters_and_variants_fill_what_is_asked() {
+    let preset = file::read("small", SMALL).unwrap();
+    let filled = preset.with([("table", Value::parse(Takes::Identifier, "mine").unwrap())]);
+    let views = filled.views(Dialect::Postgres);
+    let of = |variant: &str| views.iter().find(|view| view.variant.as_deref() == Some(variant)).unwrap();
+    assert_eq!(of("old").asks, "SELECT now() AS store_now, name AS lease, 90 FROM mine");
+    assert_eq!(of("new").grants, "GRANT SELECT (title) ON mine TO lease_exporter");
+    let Some(Statement::Probed { probe, variants }) = filled.statement(Dialect::Postgres) else { panic!() };
+    assert_eq!(&*probe, "SELECT version FROM mine");
+    assert_eq!(*Statement::variant(&variants, Some("new")).unwrap(), *of("new").asks);
+    assert!(matches!(filled.statement(Dialect::Mysql), Some(Statement::Fixed(sql)) if *sql == *"SELECT 90"));
+    assert!(filled.statement(Dialect::Redis).is_none() && filled.views(Dialect::Redis).is_empty());
+    let names = |dialect| preset.parameters_of(dialect).map(|parameter| &*parameter.name).collect::<Vec<_>>();
+    assert_eq!((names(Dialect::Postgres), names(Dialect::Sqlite)), (vec!["grace", "table"], vec![]));
 }
 
 #[test]
