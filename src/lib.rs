@@ -13,6 +13,9 @@ pub mod observer;
 pub mod own;
 pub mod preset;
 pub mod scheduler;
+#[cfg(test)]
+#[path = "../tests/servers/mod.rs"]
+mod servers;
 pub mod store;
 pub mod web;
 mod yaml;

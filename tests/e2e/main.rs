@@ -19,6 +19,10 @@ mod faults;
 mod harness;
 mod hostile;
 mod limits;
+mod postgres;
 mod preset;
 mod secrets;
+#[path = "../servers/mod.rs"]
+mod servers;
+mod servers_themselves;
 mod story;

@@ -1,0 +1,105 @@
+//! Certificates: of an authority that is trusted, and of one that nobody trusts.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use rcgen::{
+    BasicConstraints, CertificateParams, DnType, ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair, KeyUsagePurpose,
+};
+use tempfile::TempDir;
+
+/// An authority with a server's certificate for `localhost` and 127.0.0.1, as files that go with their guard.
+pub(crate) struct Certificates {
+    folder: TempDir,
+    authority: Issuer<'static, KeyPair>,
+    ca: String,
+    server: (String, String),
+}
+
+/// The files of one certificate.
+pub(crate) struct Certificate {
+    pub(crate) certificate_file: PathBuf,
+    pub(crate) key_file: PathBuf,
+}
+
+impl Certificates {
+    /// Makes them.
+    pub(crate) fn make() -> Self {
+        Self::for_server(&["localhost", "127.0.0.1"])
+    }
+
+    /// Makes them for a server of other names.
+    pub(crate) fn for_server(names: &[&str]) -> Self {
+        let folder = tempfile::Builder::new().prefix("lease-exporter-certificates-").tempdir().unwrap();
+        let (ca, authority) = authority("Authority of the tests");
+        let server = signed(&authority, "server", names, ExtendedKeyUsagePurpose::ServerAuth);
+        fs::write(folder.path().join("ca.pem"), &ca).unwrap();
+        fs::write(folder.path().join("stranger.pem"), self::authority("Authority that nobody trusts").0).unwrap();
+        Self { folder, authority, ca, server }
+    }
+
+    /// The certificate of the authority that signed the server's, and that the server trusts.
+    pub(crate) fn ca_file(&self) -> PathBuf {
+        self.folder.path().join("ca.pem")
+    }
+
+    /// The certificate of an authority that signed nothing.
+    pub(crate) fn stranger_ca_file(&self) -> PathBuf {
+        self.folder.path().join("stranger.pem")
+    }
+
+    /// A certificate for a client of this name, which the server trusts.
+    pub(crate) fn client(&self, name: &str) -> Certificate {
+        self.write(&format!("{name}-trusted"), &self.authority, name)
+    }
+
+    /// A certificate for a client of this name by an authority that nobody trusts.
+    pub(crate) fn client_of_stranger(&self, name: &str) -> Certificate {
+        self.write(&format!("{name}-stranger"), &authority("Authority that nobody trusts").1, name)
+    }
+
+    fn write(&self, file: &str, authority: &Issuer<'_, KeyPair>, name: &str) -> Certificate {
+        let (certificate, key) = signed(authority, name, &[], ExtendedKeyUsagePurpose::ClientAuth);
+        let put = |ending: &str, content: &str| {
+            let path = self.folder.path().join(format!("{file}.{ending}"));
+            fs::write(&path, content).unwrap();
+            path
+        };
+        Certificate { certificate_file: put("pem", &certificate), key_file: put("key", &key) }
+    }
+
+    pub(super) fn ca(&self) -> &str {
+        &self.ca
+    }
+
+    pub(super) fn server_certificate(&self) -> &str {
+        &self.server.0
+    }
+
+    pub(super) fn server_key(&self) -> &str {
+        &self.server.1
+    }
+}
+
+fn authority(name: &str) -> (String, Issuer<'static, KeyPair>) {
+    let key = KeyPair::generate().unwrap();
+    let mut parameters = CertificateParams::new(Vec::new()).unwrap();
+    parameters.distinguished_name.push(DnType::CommonName, name);
+    parameters.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+    parameters.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::CrlSign];
+    let certificate = parameters.self_signed(&key).unwrap();
+    (certificate.pem(), Issuer::new(parameters, key))
+}
+
+/// A certificate and its key.
+fn signed(by: &Issuer<'_, KeyPair>, name: &str, hosts: &[&str], usage: ExtendedKeyUsagePurpose) -> (String, String) {
+    let key = KeyPair::generate().unwrap();
+    let hosts: Vec<String> = hosts.iter().map(|&host| host.to_owned()).collect();
+    let mut parameters = CertificateParams::new(hosts).unwrap();
+    parameters.distinguished_name = rcgen::DistinguishedName::new();
+    parameters.distinguished_name.push(DnType::CommonName, name);
+    parameters.extended_key_usages = vec![usage];
+    parameters.key_usages = vec![KeyUsagePurpose::DigitalSignature];
+    let certificate = parameters.signed_by(&key, by).unwrap();
+    (certificate.pem(), key.serialize_pem())
+}
