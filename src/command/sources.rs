@@ -10,6 +10,8 @@ use crate::expose::names;
 use crate::lease::{Memory, TokenKey};
 use crate::observer::{Observable, Observer};
 use crate::store::Store;
+#[cfg(feature = "postgres")]
+use crate::store::postgres::PostgresQuery;
 use crate::store::sqlite::{Query, SqliteStore};
 
 /// Reads and checks the configuration file.
@@ -60,7 +62,16 @@ pub(super) fn store(source: &Source) -> Box<dyn Store> {
             Box::new(SqliteStore::new(path.clone(), query))
         }
         #[cfg(feature = "postgres")]
-        Reads::Postgres(_) => todo!(),
+        Reads::Postgres(database) => PostgresQuery {
+            server: database.server.clone(),
+            database: database.name.clone(),
+            schema: database.schema.clone(),
+            statement: database.statement.clone(),
+            time_zone: database.time_zone,
+            only_lease: Arc::clone(&source.name),
+            max_leases,
+        }
+        .into_store(),
         #[cfg(feature = "mysql")]
         Reads::Mysql(_) => todo!(),
     }

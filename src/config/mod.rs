@@ -6,7 +6,6 @@
 
 mod access;
 mod address;
-mod duration;
 mod file;
 mod glob;
 mod limits;
@@ -22,12 +21,13 @@ use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
+use crate::duration;
 use crate::lease::{Policy, TokenKey};
 use crate::near::near;
 use crate::yaml;
 
+pub use crate::duration::DurationFault;
 pub use access::{Database, Reads};
-pub use duration::DurationFault;
 pub use glob::GlobFault;
 pub use policies::SourcePolicies;
 pub use problem::{ConfigError, Fault, FileFault, Problem, Shown, YamlFault};

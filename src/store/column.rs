@@ -57,7 +57,8 @@ pub(super) fn reported(columns: &[Column]) -> Columns {
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Value<'a> {
     Null,
-    Integer(i64),
+    /// Wide enough for every integer that a store has.
+    Integer(i128),
     Real(f64),
     /// Text in whatever bytes the store has.
     Text(&'a [u8]),
@@ -65,6 +66,8 @@ pub(super) enum Value<'a> {
     Untyped(&'a [u8]),
     /// A time of the store's own type; `None` for one that no clock shows, such as `infinity`.
     Time(Option<StoreTime>),
+    /// A universally unique identifier.
+    Uuid([u8; 16]),
     /// Anything else.
     Other,
 }
@@ -93,6 +96,7 @@ impl<'a> Value<'a> {
                 Ok((!text.is_empty()).then_some(text.into()))
             }
             Self::Integer(number) => Ok(Some(number.to_string().into())),
+            Self::Uuid(bytes) => Ok(Some(uuid(bytes).into())),
             Self::Real(_) | Self::Time(_) | Self::Other => Err(RowFault::WrongType),
         }
     }
@@ -102,7 +106,11 @@ impl<'a> Value<'a> {
         match self.typed() {
             Self::Null => Ok(None),
             Self::Time(time) => time.map(Some).ok_or(RowFault::OutOfRange),
-            Self::Integer(seconds) => StoreTime::from_unix_seconds(seconds).map(Some).map_err(|_| RowFault::OutOfRange),
+            Self::Integer(seconds) => i64::try_from(seconds)
+                .ok()
+                .and_then(|seconds| StoreTime::from_unix_seconds(seconds).ok())
+                .map(Some)
+                .ok_or(RowFault::OutOfRange),
             Self::Real(seconds) => {
                 StoreTime::from_unix_seconds_f64(seconds).map(Some).map_err(|_| RowFault::OutOfRange)
             }
@@ -113,7 +121,7 @@ impl<'a> Value<'a> {
                 let micros = i64::try_from(since.as_micros()).map_err(|_| RowFault::OutOfRange)?;
                 StoreTime::from_unix_micros(micros).map(Some).map_err(|_| RowFault::OutOfRange)
             }
-            Self::Other => Err(RowFault::WrongType),
+            Self::Uuid(_) | Self::Other => Err(RowFault::WrongType),
         }
     }
 
@@ -127,7 +135,7 @@ impl<'a> Value<'a> {
                 .parse()
                 .map(Some)
                 .map_err(|_| RowFault::Unreadable),
-            Self::Real(_) | Self::Time(_) | Self::Other => Err(RowFault::WrongType),
+            Self::Real(_) | Self::Time(_) | Self::Uuid(_) | Self::Other => Err(RowFault::WrongType),
         }
     }
 
@@ -142,7 +150,9 @@ impl<'a> Value<'a> {
             Self::Null => return Ok(None),
             Self::Integer(seconds) => seconds as f64,
             Self::Real(seconds) => seconds,
-            Self::Text(_) | Self::Untyped(_) | Self::Time(_) | Self::Other => return Err(RowFault::WrongType),
+            Self::Text(_) | Self::Untyped(_) | Self::Time(_) | Self::Uuid(_) | Self::Other => {
+                return Err(RowFault::WrongType);
+            }
         };
         if seconds > 0.0 && seconds <= LONGEST_TTL {
             Ok(Some(Duration::from_secs_f64(seconds)))
@@ -155,7 +165,11 @@ impl<'a> Value<'a> {
     pub(super) fn cursor(self) -> Decoded<Cursor> {
         match self {
             Self::Null => Ok(None),
-            Self::Integer(number) => Ok(Some(Cursor::Number(number))),
+            Self::Integer(number) => Ok(Some(match i64::try_from(number) {
+                Ok(number) => Cursor::Number(number),
+                Err(_) => Cursor::Text(number.to_string().into()),
+            })),
+            Self::Uuid(bytes) => Ok(Some(Cursor::Text(uuid(bytes).into()))),
             Self::Real(number) => Ok(Some(Cursor::Text(number.to_string().into()))),
             Self::Time(time) => {
                 let time = time.ok_or(RowFault::OutOfRange)?;
@@ -169,6 +183,12 @@ impl<'a> Value<'a> {
             Self::Other => Err(RowFault::WrongType),
         }
     }
+}
+
+/// As text, the way PostgreSQL writes it.
+fn uuid(bytes: [u8; 16]) -> String {
+    let hex = format!("{:032x}", u128::from_be_bytes(bytes));
+    [&hex[..8], &hex[8..12], &hex[12..16], &hex[16..20], &hex[20..]].join("-")
 }
 
 #[cfg(test)]
@@ -198,7 +218,8 @@ mod tests {
         assert_eq!(micros(Value::Text(b"\xff")), Err(RowFault::Unreadable));
         // Milliseconds taken for seconds, and the infinities.
         assert_eq!(micros(Value::Integer(1_796_000_000_000)), Err(RowFault::OutOfRange));
-        assert_eq!(micros(Value::Integer(i64::MAX)), Err(RowFault::OutOfRange));
+        assert_eq!(micros(Value::Integer(i64::MAX.into())), Err(RowFault::OutOfRange));
+        assert_eq!(micros(Value::Integer(i128::MAX)), Err(RowFault::OutOfRange));
         assert_eq!(micros(Value::Real(f64::INFINITY)), Err(RowFault::OutOfRange));
         assert_eq!(micros(Value::Real(f64::NAN)), Err(RowFault::OutOfRange));
         assert_eq!(micros(Value::Other), Err(RowFault::WrongType));
@@ -215,6 +236,8 @@ mod tests {
     fn counts_epochs_and_ttls_take_nothing_negative_and_nothing_but_numbers() {
         assert_eq!(Value::Integer(-1).count(), Err(RowFault::OutOfRange));
         assert_eq!(Value::Integer(0).count(), Ok(Some(0)));
+        assert_eq!(Value::Integer(u64::MAX.into()).epoch(), Ok(Some(Epoch(u64::MAX))));
+        assert_eq!(Value::Integer(1 << 64).epoch(), Err(RowFault::OutOfRange));
         assert_eq!(Value::Text(b"18446744073709551615").epoch(), Ok(Some(Epoch(u64::MAX))));
         assert_eq!(Value::Text(b"x").epoch(), Err(RowFault::Unreadable));
         assert_eq!(Value::Real(1.0).epoch(), Err(RowFault::WrongType));
@@ -231,6 +254,8 @@ mod tests {
         let name = |value: Value<'_>| value.name().map(|name| name.map(std::borrow::Cow::into_owned));
         assert_eq!(name(Value::Text(b"")), Ok(None));
         assert_eq!(name(Value::Integer(7)), Ok(Some("7".to_owned())));
+        let uuid = *b"\x01\x23\x45\x67\x89\xab\xcd\xef\x01\x23\x45\x67\x89\xab\xcd\xef";
+        assert_eq!(name(Value::Uuid(uuid)), Ok(Some("01234567-89ab-cdef-0123-456789abcdef".to_owned())));
         assert_eq!(name(Value::Text(&[b'x'; 1_024])).map(|name| name.map(|name| name.len())), Ok(Some(1_024)));
         assert_eq!(name(Value::Text(&[b'x'; 1_025])), Err(RowFault::NameTooLong));
         assert_eq!(name(Value::Text(b"\xc3\x28")), Err(RowFault::Unreadable));

@@ -7,6 +7,8 @@ mod column;
 pub mod keys;
 mod limit;
 mod link;
+#[cfg(feature = "postgres")]
+pub mod postgres;
 mod rows;
 mod server;
 pub mod sqlite;

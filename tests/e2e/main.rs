@@ -19,6 +19,7 @@ mod faults;
 mod harness;
 mod hostile;
 mod limits;
+mod postgres;
 mod preset;
 mod secrets;
 #[path = "../servers/mod.rs"]

@@ -82,7 +82,7 @@ fn take(decoder: &mut Decoder, row: &rusqlite::Row<'_>) -> Result<(), Failure> {
 fn value(value: ValueRef<'_>) -> Value<'_> {
     match value {
         ValueRef::Null => Value::Null,
-        ValueRef::Integer(number) => Value::Integer(number),
+        ValueRef::Integer(number) => Value::Integer(number.into()),
         ValueRef::Real(number) => Value::Real(number),
         ValueRef::Text(bytes) => Value::Text(bytes),
         ValueRef::Blob(_) => Value::Other,

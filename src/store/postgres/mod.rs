@@ -1,0 +1,217 @@
+//! PostgreSQL.
+//!
+//! A reading is one read-only transaction with one `SELECT` in it, so its snapshot is that statement's. Nothing is
+//! expected of the session beyond the transaction: a pooler may give each another server connection.
+
+mod failure;
+mod value;
+
+use std::fmt::Write as _;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::TryStreamExt;
+use sqlx::postgres::{PgConnectOptions, PgConnection, PgRow, PgSslMode};
+use sqlx::{AssertSqlSafe, Column, ConnectOptions, Executor, Row, SqlSafeStr, Statement as _};
+use tokio::time::Instant;
+
+use super::column::{Value, columns};
+use super::link::{Driver, Link};
+use super::rows::{Decoder, no_row};
+use super::{Host, ReadError, ReadResult, Server, Statement, Store, Taken, Tls, Zone};
+use crate::clock;
+use crate::lease::At;
+use failure::{Failure, read_error};
+use value::Kind;
+
+/// Which database to read, as whom, and what to ask it.
+#[derive(Clone, Debug)]
+pub struct PostgresQuery {
+    /// The server.
+    pub server: Server,
+    /// The database's name.
+    pub database: Box<str>,
+    /// The schema that unqualified names are looked up in; the user's own default if none is given.
+    pub schema: Option<Box<str>>,
+    /// What is asked.
+    pub statement: Statement,
+    /// What a `timestamp` without time zone means.
+    pub time_zone: Zone,
+    /// The name of the only lease, where the query returns no column `lease`.
+    pub only_lease: Arc<str>,
+    /// How many leases are kept, the first by name.
+    pub max_leases: usize,
+}
+
+/// A connection, and the statement that fits what is stored there.
+#[derive(Debug)]
+pub(super) struct Open {
+    connection: PgConnection,
+    sql: Arc<str>,
+}
+
+impl Driver for PostgresQuery {
+    type Connection = Open;
+
+    async fn connect(&self) -> Result<Open, ReadError> {
+        let mut connection = self.options()?.connect().await.map_err(read_error)?;
+        let sql = match &self.statement {
+            Statement::Fixed(sql) => Arc::clone(sql),
+            Statement::Probed { probe, variants } => {
+                connection.execute(AssertSqlSafe(self.prelude(PROBE_LIMIT_MS))).await.map_err(read_error)?;
+                let probe = sqlx::query_scalar(AssertSqlSafe(Arc::clone(probe))).persistent(false);
+                let answer: Option<Option<String>> = probe.fetch_optional(&mut connection).await.map_err(read_error)?;
+                connection.execute("COMMIT").await.map_err(read_error)?;
+                Statement::variant(variants, answer.flatten().as_deref())?
+            }
+        };
+        Ok(Open { connection, sql })
+    }
+
+    async fn read(&self, open: &mut Open, deadline: Instant) -> ReadResult {
+        match self.read_once(open, deadline).await {
+            // To learn of a type that is not built in, sqlx asks the catalogue between preparing and executing, and with
+            // that the statement without a name is gone. It knows the type from then on.
+            Err(Failure::StatementGone) => {
+                open.connection.execute("ROLLBACK").await.map_err(read_error)?;
+                self.read_once(open, deadline).await.map_err(Failure::into_read_error)
+            }
+            result => result.map_err(Failure::into_read_error),
+        }
+    }
+}
+
+/// How long a probe may take on the server. It looks at a catalogue or at one row.
+const PROBE_LIMIT_MS: u32 = 2_000;
+
+impl PostgresQuery {
+    /// The store that asks this. Nothing is opened yet.
+    #[must_use]
+    pub fn into_store(self) -> Box<dyn Store> {
+        Box::new(Link::new(self))
+    }
+
+    fn options(&self) -> Result<PgConnectOptions, ReadError> {
+        let Self { server, database, .. } = self;
+        // Sizes and formats of numbers are not asked for as text, and a pooler may not know the parameter.
+        let options = PgConnectOptions::new_without_pgpass()
+            .application_name("lease-exporter")
+            .extra_float_digits(None)
+            .statement_cache_capacity(0)
+            .disable_statement_logging()
+            .database(database);
+        let options = match &server.host {
+            Host::Tcp { name, port } => options.host(name).port(*port),
+            Host::Socket(folder) => options.socket(folder).port(5432),
+        };
+        let options = match &server.user {
+            Some(user) => options.username(user),
+            None => options,
+        };
+        let options = match &server.password {
+            Some(file) => options.password(file.read()?.reveal()),
+            None => options,
+        };
+        Ok(match &server.tls {
+            Tls::Off => options.ssl_mode(PgSslMode::Disable),
+            Tls::Verify { ca_file, identity } => {
+                let options = options.ssl_mode(PgSslMode::VerifyFull);
+                let options = match ca_file {
+                    Some(file) => options.ssl_root_cert(file),
+                    None => options,
+                };
+                match identity {
+                    Some(identity) => options.ssl_client_cert(&identity.cert_file).ssl_client_key(&identity.key_file),
+                    None => options,
+                }
+            }
+        })
+    }
+
+    async fn read_once(&self, open: &mut Open, deadline: Instant) -> Result<Taken, Failure> {
+        let left = deadline.saturating_duration_since(Instant::now()).as_millis();
+        // 0 would mean no limit.
+        let limit = u32::try_from(left).unwrap_or(u32::MAX).max(1);
+        open.connection.execute(AssertSqlSafe(self.prelude(limit))).await?;
+        let began = clock::monotonic();
+        let mut first = None;
+        {
+            // Not kept on the server under a name, which a pooler would not know on its next server connection.
+            let query = sqlx::query(AssertSqlSafe(Arc::clone(&open.sql))).persistent(false);
+            let mut rows = query.fetch(&mut open.connection);
+            while let Some(row) = rows.try_next().await? {
+                let decoding = match &mut first {
+                    Some(decoding) => decoding,
+                    None => first.insert(Decoding::begin(self, &row, began)?),
+                };
+                decoding.take(&row, self.time_zone)?;
+            }
+        }
+        let Some(decoding) = first else { return Err(without_rows(open).await.into()) };
+        // After the rows, because asked before them it would fix the snapshot before the clock was read.
+        let last = sqlx::raw_sql("SELECT pg_is_in_recovery(); COMMIT");
+        match open.connection.fetch_optional(last).await?.map(|row| row.try_get(0)) {
+            Some(Ok(false)) => Ok(decoding.decoder.finish(decoding.at, decoding.wall_clock)?),
+            _ => Err(failure::standby().into()),
+        }
+    }
+
+    /// Begins the transaction and sets, for it alone, what must hold in it: in one round trip.
+    fn prelude(&self, limit_ms: u32) -> String {
+        let mut sql = format!(
+            "BEGIN TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY; \
+             SET LOCAL statement_timeout = {limit_ms}; \
+             SET LOCAL lock_timeout = {limit_ms}; \
+             SET LOCAL idle_in_transaction_session_timeout = '1min'; \
+             SET LOCAL row_security = off; \
+             SET LOCAL jit = off"
+        );
+        if let Some(schema) = &self.schema {
+            // The configuration takes no name that could end the quotes.
+            let _ = write!(sql, "; SET LOCAL search_path = \"{schema}\"");
+        }
+        sql
+    }
+}
+
+/// Rows as they come.
+struct Decoding {
+    decoder: Decoder,
+    kinds: Vec<Kind>,
+    at: At,
+    wall_clock: f64,
+}
+
+impl Decoding {
+    /// Once the first row is there: the snapshot and the store's clock are fixed then.
+    fn begin(query: &PostgresQuery, row: &PgRow, began: Duration) -> Result<Self, ReadError> {
+        let (at, wall_clock) = (At { began, ended: clock::monotonic() }, clock::unix_seconds());
+        let columns = columns(row.columns().iter().map(|column| column.name()))?;
+        let kinds = row.columns().iter().map(|column| Kind::of(column.type_info())).collect();
+        Ok(Self { decoder: Decoder::new(columns, &query.only_lease, query.max_leases), kinds, at, wall_clock })
+    }
+
+    fn take(&mut self, row: &PgRow, zone: Zone) -> Result<(), ReadError> {
+        let kinds = &self.kinds;
+        self.decoder.row(|at| match (row.try_get_raw(at), kinds.get(at)) {
+            (Ok(raw), Some(kind)) => raw.as_bytes().map_or(Value::Null, |bytes| kind.value(bytes, zone)),
+            _ => Value::Other,
+        })
+    }
+}
+
+/// Why a statement that ran well gave no row.
+async fn without_rows(open: &mut Open) -> ReadError {
+    let sql = AssertSqlSafe(Arc::clone(&open.sql)).into_sql_str();
+    match (&mut open.connection).prepare(sql).await {
+        Ok(statement) if statement.columns().is_empty() => ReadError::SchemaMismatch(
+            "the query returns nothing; it must be one SELECT that returns the columns of the reading contract"
+                .to_owned(),
+        ),
+        Ok(statement) => match columns(statement.columns().iter().map(|column| column.name())) {
+            Ok(_) => no_row(),
+            Err(error) => error,
+        },
+        Err(error) => read_error(error),
+    }
+}

@@ -1,0 +1,209 @@
+//! PostgreSQL's binary values.
+//!
+//! Only the types that a contract's column may have are decoded; see "Data Types" in PostgreSQL's documentation and
+//! `typsend` of each type for the bytes.
+
+use sqlx::TypeInfo;
+use sqlx::postgres::{PgTypeInfo, PgTypeKind};
+
+use crate::lease::StoreTime;
+use crate::store::Zone;
+use crate::store::column::Value;
+
+/// How the bytes of a column are read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    Date,
+    Float4,
+    Float8,
+    Integer,
+    Interval,
+    Numeric,
+    Text,
+    Timestamp,
+    TimestampWithZone,
+    Uuid,
+    Other,
+}
+
+/// 2000-01-01, PostgreSQL's own epoch, in microseconds since Unix's.
+const EPOCH: i64 = 946_684_800_000_000;
+const DAY: i64 = 86_400_000_000;
+
+impl Kind {
+    /// How values of a type are read.
+    pub(super) fn of(info: &PgTypeInfo) -> Self {
+        match info.name() {
+            "INT2" | "INT4" | "INT8" | "OID" => Self::Integer,
+            "FLOAT4" => Self::Float4,
+            "FLOAT8" => Self::Float8,
+            "NUMERIC" => Self::Numeric,
+            "TEXT" | "VARCHAR" | "CHAR" | "NAME" | "UNKNOWN" | "\"CHAR\"" | "citext" => Self::Text,
+            "TIMESTAMPTZ" => Self::TimestampWithZone,
+            "TIMESTAMP" => Self::Timestamp,
+            "DATE" => Self::Date,
+            "INTERVAL" => Self::Interval,
+            "UUID" => Self::Uuid,
+            _ if matches!(info.kind(), PgTypeKind::Enum(_)) => Self::Text,
+            _ => Self::Other,
+        }
+    }
+
+    /// The value of these bytes; times without zone are of `zone`.
+    pub(super) fn value(self, bytes: &[u8], zone: Zone) -> Value<'_> {
+        let value = match self {
+            Self::Integer => integer(bytes).map(|number| Value::Integer(number.into())),
+            Self::Float4 => fixed(bytes).map(|bytes| Value::Real(f32::from_be_bytes(bytes).into())),
+            Self::Float8 => fixed(bytes).map(|bytes| Value::Real(f64::from_be_bytes(bytes))),
+            Self::Numeric => numeric(bytes),
+            Self::Text => Some(Value::Text(bytes)),
+            Self::TimestampWithZone => fixed(bytes).map(|bytes| time(i64::from_be_bytes(bytes), Zone::UTC)),
+            Self::Timestamp => fixed(bytes).map(|bytes| time(i64::from_be_bytes(bytes), zone)),
+            Self::Date => fixed(bytes).map(|bytes| match i32::from_be_bytes(bytes) {
+                i32::MAX | i32::MIN => Value::Time(None),
+                days => time(i64::from(days).saturating_mul(DAY), zone),
+            }),
+            Self::Interval => interval(bytes),
+            Self::Uuid => fixed(bytes).map(Value::Uuid),
+            Self::Other => None,
+        };
+        value.unwrap_or(Value::Other)
+    }
+}
+
+fn fixed<const N: usize>(bytes: &[u8]) -> Option<[u8; N]> {
+    bytes.try_into().ok()
+}
+
+fn integer(bytes: &[u8]) -> Option<i64> {
+    match bytes.len() {
+        2 => fixed(bytes).map(|bytes| i16::from_be_bytes(bytes).into()),
+        4 => fixed(bytes).map(|bytes| i32::from_be_bytes(bytes).into()),
+        8 => fixed(bytes).map(i64::from_be_bytes),
+        _ => None,
+    }
+}
+
+/// Microseconds since PostgreSQL's epoch. The two infinities are the ends of the range, and no clock shows them.
+fn time<'a>(micros: i64, zone: Zone) -> Value<'a> {
+    let since_unix = micros.checked_add(EPOCH).filter(|_| micros != i64::MIN);
+    Value::Time(since_unix.and_then(|micros| StoreTime::from_unix_micros(zone.utc_micros(micros)).ok()))
+}
+
+/// An interval that has months in it has no length in seconds.
+fn interval<'a>(bytes: &[u8]) -> Option<Value<'a>> {
+    let (micros, rest) = bytes.split_first_chunk()?;
+    let (days, months) = rest.split_first_chunk()?;
+    let micros = i64::from_be_bytes(*micros).checked_add(i64::from(i32::from_be_bytes(*days)).checked_mul(DAY)?)?;
+    #[expect(clippy::cast_precision_loss, reason = "a TTL of more than 2^53 microseconds is out of range")]
+    (i32::from_be_bytes(fixed(months)?) == 0).then_some(Value::Real(micros as f64 / 1e6))
+}
+
+/// A decimal: how many digits of base 10,000, the weight of the first, sign, digits behind the point, the digits.
+fn numeric<'a>(bytes: &[u8]) -> Option<Value<'a>> {
+    const BASE: i128 = 10_000;
+    let words: Vec<i16> = bytes.chunks_exact(2).map(|word| i16::from_be_bytes([word[0], word[1]])).collect();
+    let [count, weight, sign, _, digits @ ..] = words.as_slice() else { return None };
+    let (weight, negative) = match sign.cast_unsigned() {
+        0x0000 => (i32::from(*weight), false),
+        0x4000 => (i32::from(*weight), true),
+        // Not a number, and the infinities.
+        _ => return Some(Value::Real(f64::NAN)),
+    };
+    let digits = digits.get(..usize::try_from(*count).ok()?)?;
+    // Trailing zeros are not stored, so a whole number has no digit beyond the weight.
+    let whole = i32::try_from(digits.len()).ok()? <= weight + 1;
+    let exact = digits.iter().try_fold(0_i128, |number, digit| number.checked_mul(BASE)?.checked_add((*digit).into()));
+    let scaled = exact.filter(|_| whole).and_then(|number| {
+        let missing = u32::try_from(weight + 1).ok()? - u32::try_from(digits.len()).ok()?;
+        number.checked_mul(BASE.checked_pow(missing)?)
+    });
+    if digits.is_empty() {
+        return Some(Value::Integer(0));
+    }
+    let number = match scaled {
+        Some(number) => return Some(Value::Integer(if negative { -number } else { number })),
+        None => (0..).zip(digits).fold(0.0, |sum, (at, digit)| sum + f64::from(*digit) * 10_000_f64.powi(weight - at)),
+    };
+    Some(Value::Real(if negative { -number } else { number }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::lease::RowFault;
+
+    fn micros(kind: Kind, bytes: &[u8], zone: Zone) -> Result<Option<i64>, RowFault> {
+        kind.value(bytes, zone).time().map(|time| time.map(StoreTime::unix_micros))
+    }
+
+    #[test]
+    fn times_are_microseconds_since_2000_and_without_a_zone_they_are_of_the_one_declared() {
+        let tokyo: Zone = "+09:00".parse().unwrap();
+        let bytes = 1_500_000_i64.to_be_bytes();
+        assert_eq!(micros(Kind::TimestampWithZone, &bytes, tokyo), Ok(Some(EPOCH + 1_500_000)));
+        assert_eq!(micros(Kind::Timestamp, &bytes, tokyo), Ok(Some(EPOCH + 1_500_000 - 9 * 3_600_000_000)));
+        assert_eq!(micros(Kind::Date, &1_i32.to_be_bytes(), Zone::UTC), Ok(Some(EPOCH + DAY)));
+    }
+
+    #[test]
+    fn infinities_and_times_beyond_any_clock_are_out_of_range() {
+        for kind in [Kind::Timestamp, Kind::TimestampWithZone] {
+            for wrong in [i64::MAX, i64::MIN, i64::MAX - 1, i64::MIN + 1, 252_455_616_000_000_000] {
+                assert_eq!(micros(kind, &wrong.to_be_bytes(), Zone::UTC), Err(RowFault::OutOfRange), "{wrong}");
+            }
+        }
+        for wrong in [i32::MAX, i32::MIN, i32::MAX - 1, i32::MIN + 1] {
+            assert_eq!(micros(Kind::Date, &wrong.to_be_bytes(), Zone::UTC), Err(RowFault::OutOfRange), "{wrong}");
+        }
+        assert_eq!(micros(Kind::Timestamp, b"short", Zone::UTC), Err(RowFault::WrongType));
+    }
+
+    /// Count, weight, sign and scale, then the digits of base 10,000.
+    fn numeric(words: &[i16]) -> Value<'static> {
+        let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_be_bytes()).collect();
+        super::numeric(&bytes).unwrap_or(Value::Other)
+    }
+
+    #[test]
+    fn decimals_are_exact_where_they_are_whole() {
+        for (words, number) in [
+            (&[0, 0, 0, 0][..], 0),
+            (&[1, 0, 0, 0, 7], 7),
+            (&[1, 1, 0, 0, 7], 70_000),
+            (&[2, 1, 0x4000, 0, 1, 2], -10_002),
+            (&[5, 4, 0, 0, 1844, 6744, 737, 955, 1615], 18_446_744_073_709_551_615),
+        ] {
+            assert!(matches!(numeric(words), Value::Integer(found) if found == number), "{words:?}");
+        }
+        assert!(matches!(numeric(&[2, 0, 0, 2, 1, 5000]), Value::Real(1.5)));
+        assert!(matches!(numeric(&[1, -1, 0x4000, 2, 2500]), Value::Real(-0.25)));
+        assert!(matches!(numeric(&[0, 0, 0xC000_u16.cast_signed(), 0]), Value::Real(nan) if nan.is_nan()));
+        // Far beyond any integer, and cut off.
+        assert!(matches!(numeric(&[1, 30, 0, 0, 1]), Value::Real(huge) if huge > 1e100));
+        assert!(matches!(numeric(&[2, 0, 0, 0, 1]), Value::Other));
+        assert!(matches!(numeric(&[1]), Value::Other));
+    }
+
+    #[test]
+    fn an_interval_is_seconds_unless_it_has_months() {
+        let interval = |micros: i64, days: i32, months: i32| {
+            let bytes = [&micros.to_be_bytes()[..], &days.to_be_bytes(), &months.to_be_bytes()].concat();
+            Kind::Interval.value(&bytes, Zone::UTC).seconds().map(|ttl| ttl.map(|ttl| ttl.as_millis()))
+        };
+        assert_eq!(interval(1_500_000, 0, 0), Ok(Some(1_500)));
+        assert_eq!(interval(0, 1, 0), Ok(Some(86_400_000)));
+        assert_eq!(interval(0, 0, 1), Err(RowFault::WrongType));
+        assert_eq!(interval(i64::MAX, 1, 0), Err(RowFault::WrongType));
+        assert_eq!(interval(-1, 0, 0), Err(RowFault::OutOfRange));
+    }
+
+    #[test]
+    fn integers_of_every_width_are_integers() {
+        for bytes in [&7_i16.to_be_bytes()[..], &7_i32.to_be_bytes(), &7_i64.to_be_bytes()] {
+            assert_eq!(Kind::Integer.value(bytes, Zone::UTC).count(), Ok(Some(7)));
+        }
+        assert_eq!(Kind::Integer.value(b"x", Zone::UTC).count(), Err(RowFault::WrongType));
+        assert_eq!(Kind::Float4.value(&1.5_f32.to_be_bytes(), Zone::UTC).time().map(|_| ()), Ok(()));
+    }
+}
