@@ -3,9 +3,8 @@
 use std::collections::BTreeMap;
 
 use crate::near::near;
-use crate::preset::{Dialect, Filled, Parameter, Preset, Takes, Value};
+use crate::preset::{Dialect, Filled, Parameter, Preset, Value};
 
-use super::duration::{Zero, duration};
 use super::problem::{Faults, Problem, Shown};
 use super::raw::Text;
 
@@ -45,16 +44,8 @@ pub(super) fn note_without_preset(given: &BTreeMap<String, Text>, faults: &mut F
 }
 
 fn value(parameter: &'static Parameter, text: &Text) -> Result<Value, Problem> {
-    let key = &*parameter.name;
-    let shown = || Shown::new(&text.value);
-    match parameter.takes {
-        Takes::Duration => duration(&text.value, Zero::Refused)
-            .map(Value::Duration)
-            .map_err(|fault| Problem::Duration { key, value: shown(), fault }),
-        takes => {
-            Value::parse(takes, &text.value).map_err(|fault| Problem::Parameter { name: key, value: shown(), fault })
-        }
-    }
+    let problem = |fault| Problem::Parameter { name: &parameter.name, value: Shown::new(&text.value), fault };
+    Value::parse(parameter.takes, &text.value).map_err(problem)
 }
 
 fn unknown(preset: &'static Preset, dialect: Dialect, name: &str, known: &[&'static Parameter]) -> Problem {

@@ -5,10 +5,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::Deserialize;
 
 use crate::lease::{Clock, Column, Columns, Kind};
+use crate::store::keys::WrittenKeys;
 use crate::yaml;
 
 use super::parameter::{Parameter, Takes, Value, placeholders};
-use super::reads::{Asks, Reads, Variant};
+use super::reads::{Asks, Reads, Variant, with_values};
 use super::{About, Dialect, Preset};
 
 #[derive(Debug, Deserialize)]
@@ -45,11 +46,15 @@ struct RawParameter {
 #[serde(deny_unknown_fields)]
 struct RawReads {
     grants: String,
-    sql: String,
+    sql: Option<String>,
     probe: Option<String>,
     #[serde(default)]
-    variants: BTreeMap<String, BTreeMap<String, String>>,
+    variants: Variants,
+    keys: Option<WrittenKeys<String>>,
 }
+
+/// What each version gives for each gap.
+type Variants = BTreeMap<String, BTreeMap<String, String>>;
 
 /// Reads a data file, which must be named like the preset in it.
 ///
@@ -75,7 +80,7 @@ pub(super) fn read(name: &str, text: &str) -> Result<Preset, String> {
     let parameters = parameters.collect::<Result<Vec<_>, String>>()?;
     let reads = raw.stores.into_iter().map(|(dialect, raw)| {
         let dialect = one_of(&dialect, Dialect::ALL, Dialect::as_str)?;
-        reads(dialect, raw, &parameters).map_err(|wrong| format!("{}: {wrong}", dialect.as_str()))
+        reads(dialect, raw, columns, &parameters).map_err(|wrong| format!("{}: {wrong}", dialect.as_str()))
     });
     let reads = reads.collect::<Result<Vec<_>, String>>()?;
     if reads.is_empty() {
@@ -134,18 +139,56 @@ fn parameter(name: String, raw: RawParameter) -> Result<Parameter, String> {
     Ok(Parameter { name: name.into(), takes, default: default.transpose()?, means: raw.means.into() })
 }
 
-fn reads(dialect: Dialect, raw: RawReads, parameters: &[Parameter]) -> Result<Reads, String> {
-    if raw.grants.trim().is_empty() || raw.sql.trim().is_empty() {
-        return Err("`grants` or `sql` is empty".into());
+fn reads(dialect: Dialect, raw: RawReads, columns: Columns, parameters: &[Parameter]) -> Result<Reads, String> {
+    let RawReads { grants, sql, probe, variants, keys } = raw;
+    if grants.trim().is_empty() {
+        return Err("`grants` is empty; say what the exporter's user must be allowed".into());
     }
-    let texts = [&raw.grants, &raw.sql].into_iter().chain(&raw.probe);
-    let mut named: BTreeSet<&str> = texts.flat_map(|text| placeholders(text)).collect();
-    named.extend(raw.variants.values().flat_map(BTreeMap::values).flat_map(|text| placeholders(text)));
-    let own: BTreeSet<&str> = raw.variants.values().flat_map(BTreeMap::keys).map(String::as_str).collect();
-    for name in &named {
-        let parameter = parameters.iter().find(|parameter| *parameter.name == **name);
-        match parameter {
-            _ if own.contains(name) => {}
+    let asks = match (dialect, keys, sql) {
+        (Dialect::Redis, Some(keys), None) if probe.is_none() && variants.is_empty() => {
+            Asks::Keys(of_keys(keys, columns, parameters)?)
+        }
+        (Dialect::Redis, ..) => return Err("`keys` is what is read there, and nothing else".into()),
+        (_, None, Some(sql)) if !sql.trim().is_empty() => of_sql(&grants, sql, probe, variants, parameters)?,
+        _ => return Err("`sql` is what is read there, and no `keys`".into()),
+    };
+    Ok(Reads { dialect, grants, asks })
+}
+
+fn of_keys(
+    keys: WrittenKeys<String>,
+    columns: Columns,
+    parameters: &[Parameter],
+) -> Result<WrittenKeys<String>, String> {
+    if let Some(taken) = parameters.iter().find(|parameter| matches!(&*parameter.name, "key" | "name")) {
+        return Err(format!("`{{{}}}` stands for the lease's in keys; name the parameter otherwise", taken.name));
+    }
+    let defaults = parameters.iter().filter_map(|parameter| Some((parameter.name.clone(), parameter.default.clone()?)));
+    let written = with_values(&keys, &defaults.collect());
+    let layout = written.layout().map_err(|faults| {
+        let faults = faults.iter().map(|(_, fault)| fault.to_string());
+        faults.collect::<Vec<_>>().join("; ")
+    })?;
+    if layout.columns().into_iter().collect::<Columns>() != columns {
+        let given = layout.columns().iter().map(|column| column.as_str()).collect::<Vec<_>>().join(", ");
+        return Err(format!("`columns` are not what such keys give, which is {given}"));
+    }
+    Ok(keys)
+}
+
+fn of_sql(
+    grants: &str,
+    sql: String,
+    probe: Option<String>,
+    variants: Variants,
+    parameters: &[Parameter],
+) -> Result<Asks, String> {
+    let fragments = variants.values().flat_map(BTreeMap::values).map(String::as_str);
+    let texts = [grants, &sql].into_iter().chain(probe.as_deref()).chain(fragments);
+    let named: BTreeSet<&str> = texts.flat_map(placeholders).collect();
+    let own: BTreeSet<&str> = variants.values().flat_map(BTreeMap::keys).map(String::as_str).collect();
+    for name in named.iter().filter(|name| !own.contains(**name)) {
+        match parameters.iter().find(|parameter| *parameter.name == **name) {
             None => return Err(format!("`{{{name}}}` is neither a parameter nor given by the variants")),
             Some(parameter) if parameter.takes == Takes::Text => {
                 return Err(format!("`{{{name}}}` takes any text, which must not get into SQL"));
@@ -156,18 +199,17 @@ fn reads(dialect: Dialect, raw: RawReads, parameters: &[Parameter]) -> Result<Re
     if let Some(unused) = own.iter().find(|name| !named.contains(**name)) {
         return Err(format!("the variants give `{unused}`, which nothing asks for"));
     }
-    for (variant, gives) in &raw.variants {
+    for (variant, gives) in &variants {
         if let Some(lacks) = own.iter().find(|name| !gives.contains_key(**name)) {
             return Err(format!("the variant `{variant}` does not give `{lacks}`, as others do"));
         }
     }
-    let variants = raw.variants.into_iter().map(|(name, stands_for)| Variant { name: name.into(), stands_for });
-    let asks = match raw.probe {
-        None if variants.len() == 0 => Asks::Statement(raw.sql),
-        Some(probe) if variants.len() > 0 => Asks::Probed { probe, sql: raw.sql, variants: variants.collect() },
-        _ => return Err("`probe` and `variants` belong together: its answer names one of them".into()),
-    };
-    Ok(Reads { dialect, grants: raw.grants, asks })
+    let variants = variants.into_iter().map(|(name, stands_for)| Variant { name: name.into(), stands_for });
+    match probe {
+        None if variants.len() == 0 => Ok(Asks::Statement(sql)),
+        Some(probe) if variants.len() > 0 => Ok(Asks::Probed { probe, sql, variants: variants.collect() }),
+        _ => Err("`probe` and `variants` belong together: its answer names one of them".into()),
+    }
 }
 
 fn one_of<T: Copy, const N: usize>(word: &str, all: [T; N], name: fn(T) -> &'static str) -> Result<T, String> {

@@ -12,6 +12,7 @@ use std::sync::LazyLock;
 
 use crate::lease::{Clock, Columns, Kind};
 use crate::store::Statement;
+use crate::store::keys::KeyLayout;
 
 use parameter::Values;
 use reads::Reads;
@@ -20,7 +21,7 @@ pub use parameter::{Identifier, KeyText, NoIdentifier, NoKeyText, Parameter, Tak
 pub use reads::View;
 
 /// What one scheduler keeps where, and how to read it.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub struct Preset {
     name: String,
     /// What holding a lease means there.
@@ -168,7 +169,7 @@ impl Preset {
     /// The statement that reads such a store, its parameters left open; `None` if the preset does not.
     #[must_use]
     pub fn sql(&self, dialect: Dialect) -> Option<&str> {
-        self.reads(dialect).map(Reads::sql)
+        self.reads(dialect)?.sql()
     }
 
     /// What to ask of such a store, with the defaults of the parameters; `None` if the preset does not read it.
@@ -190,10 +191,16 @@ pub struct Filled<'a> {
 }
 
 impl Filled<'_> {
-    /// What to ask of such a store; `None` if the preset does not read it.
+    /// What to ask of such a store; `None` if the preset does not read it, or it does not speak SQL.
     #[must_use]
     pub fn statement(&self, dialect: Dialect) -> Option<Statement> {
-        self.preset.reads(dialect).map(|reads| reads.statement(&self.values))
+        self.preset.reads(dialect)?.statement(&self.values)
+    }
+
+    /// Where to look in such a store; `None` if the preset does not read it, or it speaks SQL.
+    #[must_use]
+    pub fn layout(&self, dialect: Dialect) -> Option<KeyLayout> {
+        self.preset.reads(dialect)?.layout(&self.values)
     }
 
     /// What it needs and asks of such a store, for each version of what is stored.

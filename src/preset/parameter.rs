@@ -7,6 +7,8 @@ use std::time::Duration;
 
 use humantime::format_duration;
 
+use crate::duration::{DurationFault, Zero, duration};
+
 /// One thing that a source may say under `parameters`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Parameter {
@@ -63,7 +65,7 @@ pub enum Value {
 }
 
 /// Why a text is no value of a parameter. Each says what to write instead.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ValueFault {
     /// No name in SQL.
     #[error(transparent)]
@@ -72,8 +74,8 @@ pub enum ValueFault {
     #[error(transparent)]
     Text(#[from] NoKeyText),
     /// No length of time.
-    #[error("write a number and a unit, such as `30s` or `5m`")]
-    Duration,
+    #[error(transparent)]
+    Duration(#[from] DurationFault),
     /// Neither yes nor no.
     #[error("write `true` or `false`")]
     Flag,
@@ -88,7 +90,7 @@ impl Value {
         match takes {
             Takes::Identifier => Ok(Self::Identifier(text.parse()?)),
             Takes::Text => Ok(Self::Text(text.parse()?)),
-            Takes::Duration => humantime::parse_duration(text).map(Self::Duration).map_err(|_| ValueFault::Duration),
+            Takes::Duration => Ok(Self::Duration(duration(text, Zero::Refused)?)),
             Takes::Flag => text.parse().map(Self::Flag).map_err(|_| ValueFault::Flag),
         }
     }
