@@ -7,12 +7,16 @@ mod column;
 pub mod keys;
 mod limit;
 mod link;
+#[cfg(feature = "mysql")]
+pub mod mysql;
 #[cfg(feature = "postgres")]
 pub mod postgres;
 mod rows;
 mod server;
 pub mod sqlite;
 mod statement;
+#[cfg(feature = "mysql")]
+mod transport;
 mod zone;
 
 use std::fmt;

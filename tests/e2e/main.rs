@@ -19,6 +19,8 @@ mod faults;
 mod harness;
 mod hostile;
 mod limits;
+
+mod mysql;
 mod postgres;
 mod preset;
 mod secrets;
