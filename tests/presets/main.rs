@@ -9,6 +9,7 @@
 )]
 
 mod airflow;
+mod command;
 mod db_scheduler;
 mod grants;
 mod looks;
