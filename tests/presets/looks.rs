@@ -4,6 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+use lease_exporter::clock;
 use lease_exporter::config::{Config, Reads};
 use lease_exporter::lease::{At, Memory, SourceSnapshot, TokenKey};
 use lease_exporter::store::mysql::MysqlQuery;
@@ -17,7 +18,6 @@ pub(crate) struct Looks {
     runtime: Runtime,
     store: Box<dyn Store>,
     memory: Memory,
-    began: std::time::Instant,
     /// How much later than it is the exporter believes to be.
     ahead: Duration,
 }
@@ -37,7 +37,7 @@ impl Looks {
         let config = Config::parse(configuration, "config.yml", Path::new("/"), &[]);
         let source = config.unwrap_or_else(|error| panic!("{error}\n{configuration}")).sources.remove(0);
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-        let _inside = runtime.enter();
+        let inside = runtime.enter();
         let (only_lease, max_leases) = (Arc::clone(&source.name), source.rules.max_leases);
         let store = match source.store {
             Reads::Postgres(database) => PostgresQuery {
@@ -62,9 +62,9 @@ impl Looks {
             .into_store(),
             other => panic!("not a server of these tests: {other}"),
         };
-        drop(_inside);
+        drop(inside);
         let memory = Memory::new(source.name, source.rules, TokenKey::new(b"a key of sixteen bytes"), source.policies);
-        Self { runtime, store, memory, began: std::time::Instant::now(), ahead: Duration::ZERO }
+        Self { runtime, store, memory, ahead: Duration::ZERO }
     }
 
     /// Lets time pass for the exporter alone. What is stored must be made older by as much.
@@ -74,7 +74,7 @@ impl Looks {
 
     /// Looks once.
     pub(crate) fn look(&mut self) -> Result<SourceSnapshot, ReadError> {
-        let now = || self.began.elapsed() + self.ahead;
+        let now = || clock::monotonic() + self.ahead;
         let began = now();
         let taken = self.runtime.block_on(async { self.store.read(Instant::now() + Duration::from_secs(30)).await })?;
         let at = At { began, ended: now() };

@@ -1,5 +1,7 @@
 //! River: who leads, and whether jobs are made available when their time has come.
 
+use super::looks::{Looks, configuration};
+use super::servers;
 use super::stored::{Case, Sql, System, case, with_zone};
 
 const LEADS: &str = "INSERT INTO river_leader (elected_at, expires_at, leader_id) VALUES (T-3d, T+12s, 'host-a_2026');";
@@ -142,4 +144,19 @@ fn a_leader_whose_finished_jobs_were_deleted_is_idle() {
     assert_eq!(looks.says("river"), "idle nothing_due");
     river.database.execute("DELETE FROM river_job");
     assert_eq!(looks.says("river"), "idle nothing_due");
+}
+
+/// A standby has the jobs and not the leader, whose table is not logged.
+#[test]
+fn on_a_standby_the_leader_is_unknown_and_not_absent() {
+    let primary = servers::Server::start(servers::Kind::Postgres, &[]);
+    let river = system().moved_to(primary.database());
+    river.store(LEADS);
+    let standby = primary.standby(&[]);
+    let there = river.database.url().replace(&format!(":{}/", primary.port()), &format!(":{}/", standby.port()));
+    let file = "leases: [{ match: { source: app, lease: river } }]";
+    let mut looks = Looks::at(&configuration("river", &there, river.database.password_file(), "", file));
+    let error = looks.look().unwrap_err();
+    assert_eq!(error.failure().as_str(), "store_refused", "{error}");
+    assert_eq!(river.looks("", "").says("river"), "idle nothing_due", "on the primary");
 }
