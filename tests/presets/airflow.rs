@@ -97,7 +97,8 @@ pub(super) const CASES: &[Case] = &[
         "INSERT INTO job (id, state, job_type, start_date, latest_heartbeat, hostname) VALUES (41, 'running', 'SchedulerJob', T-2d, T-4s, 'host-a');
          INSERT INTO dag_run (dag_id, run_id, state, start_date) VALUES ('d', 'r', 'running', T-5h);
          INSERT INTO task_instance (task_id, dag_id, run_id, state, start_date) VALUES ('t0', 'd', 'r', 'success', T-5h);
-         INSERT INTO task_instance (task_id, dag_id, run_id, state) VALUES ('t1', 'd', 'r', 'queued')",
+         INSERT INTO task_instance (task_id, dag_id, run_id, state) VALUES ('t1', 'd', 'r', 'queued');
+         INSERT INTO task_instance (task_id, dag_id, run_id, state, queued_dttm) VALUES ('t2', 'd', 'r', 'queued', T-10s)",
         "scheduler", "unknown due_unknown"),
     case("a heartbeat of tomorrow",
         "INSERT INTO job (id, state, job_type, start_date, latest_heartbeat, hostname) VALUES (41, 'running', 'SchedulerJob', T-2d, T+1d, 'host-a')",

@@ -50,6 +50,10 @@ pub(super) const CASES: &[Case] = &[
         "INSERT INTO scheduled_tasks (task_name, task_instance, execution_time, picked, version)
          VALUES ('mail', '3', T+1h, FALSE, 1)",
         "mail", "idle nothing_due"),
+    case("a failure is no progress",
+        "INSERT INTO scheduled_tasks (task_name, task_instance, execution_time, picked, picked_by, last_failure, last_heartbeat, version)
+         VALUES ('invoices', 'recurring', T-5s, TRUE, 'host-a', T-10s, T-4s, 812)",
+        "invoices", "unknown not_observed_yet"),
     case("picked without a heartbeat",
         "INSERT INTO scheduled_tasks (task_name, task_instance, execution_time, picked, picked_by, last_success, version)
          VALUES ('invoices', 'recurring', T-2h, TRUE, 'host-a', T-2h, 812)",

@@ -77,6 +77,16 @@ pub(super) const CASES: &[Case] = &[
               (SELECT 1 AS n UNION SELECT 2 UNION SELECT 3 UNION SELECT 4 UNION SELECT 5 UNION
                SELECT 6 UNION SELECT 7 UNION SELECT 8 UNION SELECT 9 UNION SELECT 10) AS b",
         "plan", "stalled no_progress"),
+    case("late, and fired only now",
+        "INSERT INTO QRTZ_SCHEDULER_STATE VALUES ('plan', 'host-a1', T-3s, 7500);
+         INSERT INTO QRTZ_TRIGGERS VALUES ('plan', 't1', 'g', T-1h, T-2h, 'BLOCKED', NULL);
+         INSERT INTO QRTZ_FIRED_TRIGGERS VALUES ('plan', 'e1', 't1', 'g', 'host-a1', T-10s, T-2h, 'EXECUTING', 'j', 'g')",
+        "plan", "active progressing"),
+    case("acquired only now, and not yet fired",
+        "INSERT INTO QRTZ_SCHEDULER_STATE VALUES ('plan', 'host-a1', T-3s, 7500);
+         INSERT INTO QRTZ_TRIGGERS VALUES ('plan', 't1', 'g', T-1h, T-2h, 'ACQUIRED', NULL);
+         INSERT INTO QRTZ_FIRED_TRIGGERS VALUES ('plan', 'e1', 't1', 'g', 'host-a1', T-10s, T-1h, 'ACQUIRED', NULL, NULL)",
+        "plan", "stalled no_progress"),
     case("what is paused, complete, in error or never fires again is not due",
         "INSERT INTO QRTZ_SCHEDULER_STATE VALUES ('plan', 'host-a1', T-3s, 7500);
          INSERT INTO QRTZ_TRIGGERS VALUES ('plan', 't1', 'g', T-1h, T-2h, 'PAUSED', NULL),

@@ -60,6 +60,12 @@ pub(super) const CASES: &[Case] = &[
          INSERT INTO river_job (state, created_at, scheduled_at) VALUES ('scheduled', T-1d, T-40m);
          INSERT INTO river_job (state, created_at, scheduled_at, finalized_at) VALUES ('cancelled', T-1h, T-30s, T-1h)",
         "river", "stalled never_progressed"),
+    case("a job put off by its worker and called off before its time",
+        "INSERT INTO river_leader (elected_at, expires_at, leader_id) VALUES (T-3d, T+12s, 'host-a');
+         INSERT INTO river_job (state, created_at, scheduled_at) VALUES ('scheduled', T-1d, T-40m);
+         INSERT INTO river_job (state, created_at, scheduled_at, attempted_at, finalized_at, attempt, attempted_by)
+         VALUES ('cancelled', T-3h, T-30s, T-2h, T-1h, 1, '{host-b}')",
+        "river", "stalled never_progressed"),
     case("the workers' backlog is none of the leader's work",
         "INSERT INTO river_leader (elected_at, expires_at, leader_id) VALUES (T-3d, T+12s, 'host-a');
          INSERT INTO river_job (state, created_at, scheduled_at)
