@@ -9,10 +9,14 @@ mod limit;
 mod link;
 #[cfg(feature = "postgres")]
 pub mod postgres;
+#[cfg(feature = "redis")]
+pub mod redis;
 mod rows;
 mod server;
 pub mod sqlite;
 mod statement;
+#[cfg(feature = "redis")]
+mod tls;
 mod zone;
 
 use std::fmt;
