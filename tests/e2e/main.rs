@@ -21,6 +21,7 @@ mod hostile;
 mod limits;
 mod postgres;
 mod preset;
+mod redis;
 mod secrets;
 #[path = "../servers/mod.rs"]
 mod servers;

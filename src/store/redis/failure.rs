@@ -78,7 +78,7 @@ pub(super) fn answered(command: &str, error: &ServerError) -> ReadError {
         }
         "NOPERM" => refused(&format!("the user may not give the command `{command}`; grant it with `+{command}`")),
         "LOADING" => ReadError::Unreachable("the server is still loading its data".to_owned()),
-        "BUSY" => ReadError::Unreachable("the server is busy with a script".to_owned()),
+        "BUSY" => refused("the server is busy with a script that runs on"),
         "MASTERDOWN" => replica(),
         "MOVED" | "ASK" | "CLUSTERDOWN" | "CROSSSLOT" | "TRYAGAIN" => cluster(),
         "DENIED" => refused("the server is in protected mode, and lets no other machine in"),
