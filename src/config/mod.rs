@@ -8,6 +8,7 @@ mod access;
 mod address;
 mod file;
 mod glob;
+mod keys;
 mod limits;
 mod parameters;
 mod policies;
@@ -27,6 +28,8 @@ use crate::near::near;
 use crate::yaml;
 
 pub use crate::duration::DurationFault;
+#[cfg(feature = "redis")]
+pub use access::Keyspace;
 pub use access::{Database, Reads};
 pub use glob::GlobFault;
 pub use policies::SourcePolicies;

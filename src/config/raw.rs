@@ -6,6 +6,8 @@ use std::collections::BTreeMap;
 use serde::de::{Deserialize, Deserializer};
 use serde_saphyr::Spanned;
 
+use crate::store::keys::WrittenKeys;
+
 /// Keys that people look for in the wrong place or under another name, and what to do instead.
 pub(super) const MISPLACED: [(&str, &str); 4] = [
     ("alerts", "alerts are turned on lease by lease; name them in an entry of `leases`"),
@@ -45,6 +47,8 @@ pub(super) struct RawSource {
     pub(super) parameters: BTreeMap<String, Text>,
     #[serde(default, deserialize_with = "given")]
     pub(super) query: Option<Text>,
+    #[serde(default)]
+    pub(super) keys: Option<Spanned<WrittenKeys<Text>>>,
     #[serde(default, deserialize_with = "given")]
     pub(super) kind: Option<Text>,
     #[serde(default, deserialize_with = "given")]

@@ -23,6 +23,7 @@ mod limits;
 mod mysql;
 mod postgres;
 mod preset;
+mod redis;
 mod secrets;
 #[path = "../servers/mod.rs"]
 mod servers;

@@ -93,6 +93,11 @@ impl KeyLayout {
         columns
     }
 
+    /// Whether what is due is counted up to now.
+    pub(super) const fn counts_due(&self) -> bool {
+        matches!(self.due, DueKey::Set { .. })
+    }
+
     /// The keys that belong to a lease beside its own.
     fn beside(&self) -> impl Iterator<Item = &KeyTemplate> {
         let (epoch, progress) = match &self.record {

@@ -42,7 +42,7 @@ impl KeyPattern {
     }
 
     /// Whether there may be more than one such key.
-    pub(super) const fn is_many(&self) -> bool {
+    pub(in crate::store) const fn is_many(&self) -> bool {
         !matches!(self, Self::One(_))
     }
 
