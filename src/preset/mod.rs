@@ -172,6 +172,13 @@ impl Preset {
         self.reads(dialect)?.sql()
     }
 
+    /// The least that the exporter's user must be allowed there, its parameters left open; `None` if the preset does not
+    /// read it.
+    #[must_use]
+    pub fn grants(&self, dialect: Dialect) -> Option<&str> {
+        self.reads(dialect).map(|reads| &*reads.grants)
+    }
+
     /// What to ask of such a store, with the defaults of the parameters; `None` if the preset does not read it.
     #[must_use]
     pub fn statement(&self, dialect: Dialect) -> Option<Statement> {

@@ -143,7 +143,7 @@ fn parameters_fill_keys_and_what_keys_say_of_the_lease_stays() {
     for (from, to, wrong) in [
         ("due_set: '{key}:due'", "sets: x", "unknown key `sets`"),
         ("due_set: '{key}:due'", "due_set: due", "redis: `due_set` is the same key for all leases"),
-        ("holder, ", "", "redis: `columns` are not what such keys give, which is store_now, lease, holder"),
+        ("holder, ", "", "redis: such keys give `holder` too, which `columns` leaves out"),
         ("'{lasts}'", "soon", "redis: `ttl` is no length of time"),
         ("  prefix:", "  name:", "redis: `{name}` stands for the lease's in keys"),
     ] {

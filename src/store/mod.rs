@@ -6,6 +6,7 @@
 mod column;
 pub mod keys;
 mod limit;
+#[cfg(any(feature = "mysql", feature = "postgres", feature = "redis"))]
 mod link;
 #[cfg(feature = "mysql")]
 pub mod mysql;
@@ -19,7 +20,7 @@ pub mod sqlite;
 mod statement;
 #[cfg(feature = "redis")]
 mod tls;
-#[cfg(feature = "mysql")]
+#[cfg(any(feature = "mysql", feature = "postgres", feature = "redis"))]
 mod transport;
 mod zone;
 

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::{Command, Output};
 
 use lease_exporter::config::Config;
-use lease_exporter::preset::{Dialect, Preset};
+use lease_exporter::preset::Preset;
 
 fn presets(arguments: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_lease-exporter")).arg("presets").args(arguments).output().unwrap()
@@ -39,8 +39,7 @@ fn every_preset_is_listed_and_printed_as_it_was() {
 #[test]
 fn the_example_of_each_preset_and_kind_of_store_is_a_configuration() {
     for preset in Preset::all() {
-        // A configuration does not name servers of Redis yet.
-        for dialect in preset.dialects().filter(|dialect| *dialect != Dialect::Redis) {
+        for dialect in preset.dialects() {
             let page = printed(&[preset.name(), "--store", dialect.as_str()]);
             let (_, example) = page.split_once("\nExample:\n").unwrap();
             let yaml: String = example.lines().map(|line| format!("{}\n", &line[2..])).collect();

@@ -9,6 +9,7 @@ use lease_exporter::config::{Config, Reads};
 use lease_exporter::lease::{At, Memory, SourceSnapshot, TokenKey};
 use lease_exporter::store::mysql::MysqlQuery;
 use lease_exporter::store::postgres::PostgresQuery;
+use lease_exporter::store::redis::RedisKeys;
 use lease_exporter::store::{ReadError, Store};
 use tokio::runtime::Runtime;
 use tokio::time::Instant;
@@ -60,6 +61,17 @@ impl Looks {
                 max_leases,
             }
             .into_store(),
+            Reads::Redis(keyspace) => RedisKeys {
+                place: keyspace.place,
+                user: keyspace.user,
+                password: keyspace.password,
+                tls: keyspace.tls,
+                database: keyspace.database,
+                layout: keyspace.layout,
+                only_lease,
+                max_leases,
+            }
+            .into_store(),
             other => panic!("not a server of these tests: {other}"),
         };
         drop(inside);
@@ -90,5 +102,19 @@ impl Looks {
             None if rejected > 0 => format!("rejected {rejected}"),
             None => "none".to_owned(),
         }
+    }
+
+    /// Looks until this is said of a lease, for half a minute at the most.
+    pub(crate) fn until(&mut self, lease: &str, says: &str) {
+        const PAUSE: Duration = Duration::from_millis(100);
+        let mut said = String::new();
+        for _ in 0..300 {
+            said = self.says(lease);
+            if said == says {
+                return;
+            }
+            std::thread::sleep(PAUSE);
+        }
+        panic!("{said}, not {says}");
     }
 }

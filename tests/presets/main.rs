@@ -14,6 +14,7 @@ mod db_scheduler;
 mod grants;
 mod looks;
 mod quartz;
+mod redbeat;
 mod river;
 #[path = "../servers/mod.rs"]
 mod servers;

@@ -15,7 +15,7 @@ pub(super) fn read_error(error: Error) -> ReadError {
         },
         Error::Io(error) => broken(&error),
         Error::Tls(error) => unprotected(&error.to_string()),
-        Error::Configuration(error) if error.to_string().contains("RSA") => {
+        error if wants_protection(&error) => {
             refused("the server takes this user's password over a protected connection alone; see `tls`")
         }
         Error::Configuration(_) => refused("the client certificate or its key cannot be read as PEM"),
@@ -26,6 +26,12 @@ pub(super) fn read_error(error: Error) -> ReadError {
         Error::Protocol(_) => ReadError::Unreachable("what answers does not speak MySQL's protocol".to_owned()),
         _ => ReadError::Unreachable("the connection failed".to_owned()),
     }
+}
+
+/// Whether the server takes the password over a protected connection alone, as MySQL 8 does of a user whose password it
+/// has not seen since it started.
+pub(super) fn wants_protection(error: &Error) -> bool {
+    matches!(error, Error::Configuration(error) if error.to_string().contains("RSA"))
 }
 
 fn refused(what: &str) -> ReadError {

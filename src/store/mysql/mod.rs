@@ -22,7 +22,7 @@ use super::transport::{Pem, pem};
 use super::{Host, ReadError, ReadResult, Server, Statement, Store, Tls, Zone};
 use crate::clock;
 use crate::lease::At;
-use failure::read_error;
+use failure::{read_error, wants_protection};
 use value::Kind;
 
 /// Which database to read, as whom, and what to ask it.
@@ -55,7 +55,15 @@ impl Driver for MysqlQuery {
     type Connection = Open;
 
     async fn connect(&self) -> Result<Open, ReadError> {
-        let mut connection = self.options()?.connect().await.map_err(read_error)?;
+        let options = self.options()?;
+        let connected = match options.connect().await {
+            // Who listens on this machine need not be proven, so there it can have what it wants.
+            Err(error) if wants_protection(&error) && self.server.host.is_local() => {
+                options.ssl_mode(MySqlSslMode::Required).connect().await
+            }
+            connected => connected,
+        };
+        let mut connection = connected.map_err(read_error)?;
         let server = session::Server::ask(&mut connection).await.map_err(read_error)?;
         Ok(Open { connection, server })
     }
@@ -171,3 +179,6 @@ fn check(statement: &MySqlStatement) -> Result<(), ReadError> {
 fn bytes(row: &MySqlRow, at: usize) -> Option<&[u8]> {
     row.try_get_raw(at).ok().and_then(|raw| <&[u8] as Decode<MySql>>::decode(raw).ok())
 }
+
+#[cfg(test)]
+mod tests;

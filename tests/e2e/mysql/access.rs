@@ -89,7 +89,8 @@ fn a_password_is_read_anew_for_each_connection() {
     let reader = database.reader();
     fs::write(reader.password_file(), "wrong\n").unwrap();
     let folder = folder();
-    let exporter = Exporter::start(folder.path(), &(config(&database, "", STEADY) + LEASE));
+    let yaml = config(&database, "", STEADY) + LEASE;
+    let exporter = Exporter::start_with(folder.path(), &yaml, &["--log.level=debug"]);
     assert_eq!(of_steady(&exporter.scrape()), Some(("unknown", "store_refused")));
     exporter.process().stderr.wait_for("the server refuses the user, the password");
     fs::write(reader.password_file(), format!("{}\n", reader.password())).unwrap();
