@@ -2,7 +2,7 @@
 
 use serde_saphyr::Spanned;
 
-use super::problem::{Faults, Problem};
+use super::problem::{Faults, Problem, Shown};
 use super::raw::Text;
 use crate::store::keys::{KeyLayout, Written, WrittenKeys};
 
@@ -19,7 +19,8 @@ pub(super) fn layout(keys: &Spanned<WrittenKeys<Text>>, faults: &mut Faults) -> 
         .map_err(|found| {
             for (text, fault) in found {
                 let line = text.map_or(keys.referenced.line(), |text| text.referenced.line());
-                faults.note(line, Problem::Keys(fault));
+                let value = text.map(|text| Shown::new(&text.value));
+                faults.note(line, Problem::Keys { value, fault });
             }
         })
         .ok()

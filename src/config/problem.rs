@@ -85,8 +85,8 @@ pub enum Problem {
     #[error("`{key}` has no meaning for {store}; write `{instead}` instead, or use a `preset`")]
     OtherLanguage { key: &'static str, store: &'static str, instead: &'static str },
     /// Keys of a source that do not fit together.
-    #[error("{0}")]
-    Keys(#[from] KeyFault),
+    #[error("{}{fault}", value.as_ref().map(|value| format!("`{value}`: ")).unwrap_or_default())]
+    Keys { value: Option<Shown>, fault: KeyFault },
     /// A length of time that cannot be used.
     #[error("`{key}` cannot be this: `{value}`; {fault}")]
     Duration { key: &'static str, value: Shown, fault: DurationFault },

@@ -117,3 +117,32 @@ fn whatever_does_not_fit_together_is_said_with_the_text_at_fault() {
     }
     assert_eq!(faults("{hash: 'a*', ttl: 1, due_set: b}").len(), 2, "all at once");
 }
+
+/// As `stringmatchlen` of Redis does it.
+#[test]
+fn a_pattern_means_what_it_means_to_redis() {
+    for (pattern, key, matches) in [
+        ("*", "", true),
+        ("a*b*c", "a-b-b-c", true),
+        ("a*b*c", "a-b-b-", false),
+        ("h?llo", "hello", true),
+        ("h?llo", "hllo", false),
+        ("h[ae]llo", "hallo", true),
+        ("h[ae]llo", "hillo", false),
+        ("h[^e]llo", "hallo", true),
+        ("h[^e]llo", "hello", false),
+        ("h[a-b]llo", "hbllo", true),
+        ("h[b-a]llo", "hallo", true),
+        ("[\\]a]", "]", true),
+        ("[a-]", "-", false),
+        ("[a-]", "^", true),
+        ("[abc", "c", true),
+        ("\\*a", "*a", true),
+        ("\\*a", "xa", false),
+        ("a\\", "a\\", true),
+    ] {
+        assert_eq!(glob::Glob::new(pattern).matches(key.as_bytes()), matches, "{pattern} {key}");
+    }
+    let slow = glob::Glob::new(&"*a".repeat(500));
+    assert!(!slow.matches(&[&b"a".repeat(1_000)[..], b"b"].concat()), "and none is slow");
+}

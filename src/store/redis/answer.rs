@@ -100,8 +100,13 @@ impl<'l> Decoder<'l> {
             Record::Hash(columns) => {
                 let fields = self.next()?;
                 note(&mut found, hash(&mut row, columns, fields));
-                if let (Expires::At(expires_at), None, None) = (&expires, row.expires_at, row.ttl) {
-                    row.expires_at = Some(*expires_at);
+                let says_itself = [Column::ExpiresAt, Column::TtlSeconds].iter().any(|column| columns.contains(column));
+                match expires {
+                    Expires::At(expires_at) if row.expires_at.is_none() && row.ttl.is_none() => {
+                        row.expires_at = Some(expires_at);
+                    }
+                    Expires::Never => row.persistent = !says_itself,
+                    _ => {}
                 }
             }
         }
@@ -145,8 +150,9 @@ impl<'l> Decoder<'l> {
                 row.due = Some(if oldest.is_some() { count.max(1) } else { 0 });
                 row.oldest_due_at = oldest;
                 if *is_cursor {
-                    let text = std::str::from_utf8(score.unwrap_or_default()).unwrap_or_default();
-                    row.progress_cursor = Some(Cursor::Text(text.into()));
+                    // That nothing is left to wait for is a state of its own, and work leads there too.
+                    row.progress_cursor =
+                        Some(Cursor::Text(score.map(|score| score.to_string()).unwrap_or_default().into()));
                 }
                 Ok(())
             }
@@ -219,29 +225,29 @@ fn is_wrong_type(error: &ServerError) -> bool {
     error.code() == "WRONGTYPE"
 }
 
-/// The lowest score of a sorted set, as the server writes it; nothing if the set is empty.
-fn lowest_score<'r>(command: &'static str, reply: &'r Reply) -> Result<Option<&'r [u8]>, Unusable> {
-    match reply {
-        Reply::Array(pair) => match pair.as_slice() {
-            [] => Ok(None),
-            [_, Reply::BulkString(score)] => Ok(Some(score)),
+/// The lowest score of a sorted set; nothing if the set is empty.
+fn lowest_score(command: &'static str, reply: &Reply) -> Result<Option<f64>, Unusable> {
+    let members = match reply {
+        Reply::Array(members) => members.as_slice(),
+        other => return Err(unexpected(Column::OldestDueAt, command, other)),
+    };
+    match members {
+        [] => Ok(None),
+        [Reply::Array(member)] => match member.as_slice() {
+            [_, Reply::Double(score)] => Ok(Some(*score)),
             _ => Err(not_understood().into()),
         },
-        other => Err(unexpected(Column::OldestDueAt, command, other)),
+        _ => Err(not_understood().into()),
     }
 }
 
 /// When what has this score falls due; nothing for what never does.
-fn score_time(score: &[u8]) -> Result<Option<StoreTime>, Unusable> {
-    let wrong = |fault| Unusable::Row(Column::OldestDueAt, fault);
-    let seconds: f64 = std::str::from_utf8(score)
-        .ok()
-        .and_then(|score| score.parse().ok())
-        .ok_or_else(|| wrong(RowFault::Unreadable))?;
-    if seconds == f64::INFINITY {
+fn score_time(score: f64) -> Result<Option<StoreTime>, Unusable> {
+    if score == f64::INFINITY {
         return Ok(None);
     }
-    StoreTime::from_unix_seconds_f64(seconds).map(Some).map_err(|_| wrong(RowFault::OutOfRange))
+    let time = StoreTime::from_unix_seconds_f64(score);
+    time.map(Some).map_err(|_| Unusable::Row(Column::OldestDueAt, RowFault::OutOfRange))
 }
 
 /// The server's clock.
@@ -284,9 +290,9 @@ pub(super) fn scanned(reply: Reply) -> Result<(Vec<u8>, Vec<Vec<u8>>), ReadError
 
 /// One of the properties that a server tells of itself.
 fn property<'r>(hello: &'r Reply, name: &[u8]) -> Option<&'r [u8]> {
-    let Reply::Array(parts) = hello else { return None };
-    parts.chunks_exact(2).find_map(|pair| match pair {
-        [Reply::BulkString(key), Reply::BulkString(value)] if key == name => Some(value.as_slice()),
+    let Reply::Map(properties) = hello else { return None };
+    properties.iter().find_map(|property| match property {
+        (Reply::BulkString(key), Reply::BulkString(value)) if key == name => Some(value.as_slice()),
         _ => None,
     })
 }

@@ -5,18 +5,17 @@ use std::time::Duration;
 
 use redis::aio::MultiplexedConnection;
 use redis::{
-    AsyncConnectionConfig, Client, ClientTlsConfig, Cmd, ConnectionAddr, ConnectionInfo, IntoConnectionInfo, Pipeline,
-    RedisConnectionInfo, TlsCertificates, Value,
+    AsyncConnectionConfig, Client, ClientTlsConfig, ConnectionAddr, IntoConnectionInfo, ProtocolVersion,
+    RedisConnectionInfo, RedisError, TlsCertificates, Value,
 };
 use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject as _;
 use tokio::time::timeout;
 
 use super::failure::{answered, not_understood, read_error};
-use super::request::name;
 use super::{Place, RedisKeys};
 use crate::store::tls::choose_cryptography;
-use crate::store::{Host, ReadError, Tls};
+use crate::store::{Host, Identity, ReadError, Tls};
 
 /// How long one sentinel may take before the next is asked.
 const SENTINEL_LIMIT: Duration = Duration::from_millis(500);
@@ -24,32 +23,35 @@ const SENTINEL_LIMIT: Duration = Duration::from_millis(500);
 impl RedisKeys {
     /// Opens a connection to the server, as the user and on the database that are configured.
     pub(super) async fn open(&self) -> Result<MultiplexedConnection, ReadError> {
-        let mut connection = match &self.place {
-            Place::Server(host) => self.reach(host).await?,
-            Place::Sentinels { sentinels, master } => self.reach(&self.master(sentinels, master).await?).await?,
+        let introduction = self.introduction()?;
+        let reached = match &self.place {
+            Place::Server(host) => self.reach(host, introduction).await,
+            Place::Sentinels { sentinels, master } => {
+                self.reach(&self.master(sentinels, master).await?, introduction).await
+            }
         };
-        let mut commands = Pipeline::new();
-        if let Some(auth) = self.auth()? {
-            commands.add_command(auth);
-        }
+        let mut connection = reached.map_err(Failed::into_read_error)?;
         if self.database != 0 {
-            commands.cmd("SELECT").arg(self.database);
+            let select = redis::cmd("SELECT").arg(self.database).to_owned();
+            if let Value::ServerError(error) = connection.send_packed_command(&select).await.map_err(read_error)? {
+                return Err(answered("select", &error));
+            }
         }
-        introduce(&mut connection, &commands).await?;
         Ok(connection)
     }
 
     /// How the exporter proves who it is.
-    fn auth(&self) -> Result<Option<Cmd>, ReadError> {
-        let password = self.password.as_ref().map(|file| file.read()).transpose()?;
-        let password = password.as_ref().map_or("", |password| password.reveal());
-        let mut auth = redis::cmd("AUTH");
-        match &self.user {
-            Some(user) => auth.arg(&**user).arg(password),
-            None if self.password.is_some() => auth.arg(password),
-            None => return Ok(None),
+    fn introduction(&self) -> Result<RedisConnectionInfo, ReadError> {
+        let introduction = stranger();
+        let introduction = match &self.user {
+            // Without a password as well: one may be let in with any.
+            Some(user) => introduction.set_username(user).set_password(""),
+            None => introduction,
         };
-        Ok(Some(auth))
+        Ok(match &self.password {
+            Some(file) => introduction.set_password(file.read()?.reveal()),
+            None => introduction,
+        })
     }
 
     /// Where the sentinels say that the server is.
@@ -66,62 +68,73 @@ impl RedisKeys {
     }
 
     async fn ask_sentinel(&self, sentinel: &Host, master: &str) -> Result<Host, ReadError> {
-        let mut connection = self.reach(sentinel).await?;
-        let question = redis::cmd("SENTINEL").arg("GET-MASTER-ADDR-BY-NAME").arg(master).to_owned();
-        let mut answer = connection.send_packed_command(&question).await.map_err(read_error)?;
-        if let (Value::ServerError(error), Some(auth)) = (&answer, self.auth()?) {
+        let of_sentinel = |failed: Failed| ReadError::Refused(format!("of a sentinel: {}", failed.into_read_error()));
+        let mut connection = match self.reach(sentinel, stranger()).await {
             // A sentinel that asks who one is, is taken to know the same users as the server.
-            if error.code() == "NOAUTH" {
-                introduce(&mut connection, Pipeline::new().add_command(auth)).await?;
-                answer = connection.send_packed_command(&question).await.map_err(read_error)?;
+            Err(Failed::Client(error)) if error.code() == Some("NOAUTH") => {
+                self.reach(sentinel, self.introduction()?).await.map_err(of_sentinel)?
             }
-        }
-        match answer {
+            reached => reached.map_err(Failed::into_read_error)?,
+        };
+        let question = redis::cmd("SENTINEL").arg("GET-MASTER-ADDR-BY-NAME").arg(master).to_owned();
+        match connection.send_packed_command(&question).await.map_err(read_error)? {
             Value::Nil => Err(ReadError::SchemaMismatch(
                 "the sentinels know no master of the name in the store's address".to_owned(),
             )),
             Value::Array(parts) => host(&parts).ok_or_else(not_understood),
-            Value::ServerError(error) => Err(of_sentinel(&answered("sentinel", &error))),
+            Value::ServerError(error) => Err(answered("sentinel", &error)),
             _ => Err(not_understood()),
         }
     }
 
-    /// Opens a connection to a server, as nobody yet.
-    async fn reach(&self, host: &Host) -> Result<MultiplexedConnection, ReadError> {
-        let client = match (&self.tls, host) {
-            (_, Host::Socket(path)) => Client::open(info(ConnectionAddr::Unix(path.clone()))?),
-            (Tls::Off, Host::Tcp { name, port }) => Client::open(info(ConnectionAddr::Tcp(name.to_string(), *port))?),
-            (Tls::Verify { .. }, Host::Tcp { name, port }) => {
+    /// Opens a connection to a server.
+    async fn reach(&self, host: &Host, introduction: RedisConnectionInfo) -> Result<MultiplexedConnection, Failed> {
+        let (address, certificates) = match (&self.tls, host) {
+            (_, Host::Socket(path)) => (ConnectionAddr::Unix(path.clone()), None),
+            (Tls::Off, Host::Tcp { name, port }) => (ConnectionAddr::Tcp(name.to_string(), *port), None),
+            (Tls::Verify { ca_file, identity }, Host::Tcp { name, port }) => {
                 choose_cryptography();
                 let host = name.to_string();
                 let address = ConnectionAddr::TcpTls { host, port: *port, insecure: false, tls_params: None };
-                Client::build_with_tls(info(address)?, certificates(&self.tls)?)
+                (address, Some(certificates(ca_file.as_deref(), identity.as_ref()).map_err(Failed::Told)?))
             }
+        };
+        let info = address.into_connection_info()?.set_redis_settings(introduction);
+        let client = match certificates {
+            Some(certificates) => Client::build_with_tls(info, certificates)?,
+            None => Client::open(info)?,
         };
         // The deadline is kept outside: it holds for the whole reading.
         let config = AsyncConnectionConfig::new().set_connection_timeout(None).set_response_timeout(None);
-        let client = client.map_err(read_error)?;
-        client.get_multiplexed_async_connection_with_config(&config).await.map_err(read_error)
+        Ok(client.get_multiplexed_async_connection_with_config(&config).await?)
     }
 }
 
-/// Nothing is sent of its own accord: each command would be one more to grant.
-fn info(address: ConnectionAddr) -> Result<ConnectionInfo, ReadError> {
-    let info = address.into_connection_info().map_err(read_error)?;
-    Ok(info.set_redis_settings(RedisConnectionInfo::default().set_skip_set_lib_name()))
+/// Why a server was not reached.
+enum Failed {
+    Told(ReadError),
+    Client(RedisError),
 }
 
-/// Gives commands that are only to succeed.
-async fn introduce(connection: &mut MultiplexedConnection, commands: &Pipeline) -> Result<(), ReadError> {
-    if commands.is_empty() {
-        return Ok(());
+impl From<RedisError> for Failed {
+    fn from(error: RedisError) -> Self {
+        Self::Client(error)
     }
-    let answers = connection.send_packed_commands(commands, 0, commands.len()).await.map_err(read_error)?;
-    let refused = answers.iter().enumerate().find_map(|(at, answer)| match answer {
-        Value::ServerError(error) => Some(answered(&name(commands, at), error)),
-        _ => None,
-    });
-    refused.map_or(Ok(()), Err)
+}
+
+impl Failed {
+    fn into_read_error(self) -> ReadError {
+        match self {
+            Self::Told(error) => error,
+            Self::Client(error) => read_error(error),
+        }
+    }
+}
+
+/// An introduction as nobody. In the third version of the protocol it is always answered, and so whatever is wrong with
+/// the connection shows where it can be told; and nothing else is sent of the client's own accord.
+fn stranger() -> RedisConnectionInfo {
+    RedisConnectionInfo::default().set_protocol(ProtocolVersion::RESP3).set_skip_set_lib_name()
 }
 
 /// The address that a sentinel gives.
@@ -131,16 +144,8 @@ fn host(parts: &[Value]) -> Option<Host> {
     Some(Host::Tcp { name, port: std::str::from_utf8(port).ok()?.parse().ok()? })
 }
 
-/// What a sentinel answers is not of the server that it watches.
-fn of_sentinel(error: &ReadError) -> ReadError {
-    ReadError::Refused(format!("of a sentinel: {error}"))
-}
-
-fn certificates(tls: &Tls) -> Result<TlsCertificates, ReadError> {
-    let Tls::Verify { ca_file, identity } = tls else {
-        return Ok(TlsCertificates { client_tls: None, root_cert: None });
-    };
-    let root_cert = ca_file.as_ref().map(|file| pem("ca_file", file)).transpose()?;
+fn certificates(ca_file: Option<&Path>, identity: Option<&Identity>) -> Result<TlsCertificates, ReadError> {
+    let root_cert = ca_file.map(|file| pem("ca_file", file)).transpose()?;
     if let Some(pem) = &root_cert
         && !CertificateDer::pem_slice_iter(pem).any(|certificate| certificate.is_ok())
     {

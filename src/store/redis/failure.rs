@@ -1,7 +1,8 @@
 //! The errors of Redis and Valkey, by who must act on them.
 
-use std::error::Error as _;
+use std::error::Error;
 use std::io;
+use std::sync::Arc;
 
 use redis::{ErrorKind, RedisError, ServerError};
 
@@ -61,6 +62,10 @@ fn cluster() -> ReadError {
     ReadError::Refused("the server is one of a cluster, which is not supported".to_owned())
 }
 
+fn refused_version() -> ReadError {
+    ReadError::Refused("the server is too old; Redis 6 or later is needed".to_owned())
+}
+
 /// The server's own error, by its first word. Nothing else of its text is passed on.
 pub(super) fn answered(command: &str, error: &ServerError) -> ReadError {
     let details = error.details().unwrap_or_default();
@@ -69,14 +74,14 @@ pub(super) fn answered(command: &str, error: &ServerError) -> ReadError {
     match error.code() {
         "NOAUTH" => refused("the server asks for a password; name a file with it in `password_file`"),
         "WRONGPASS" => refused("the server refuses the user or the password"),
-        "ERR" if command == "auth" && !says("max number of clients") => {
-            refused("the server refuses the user or the password")
-        }
         // The command was looked at first, so it is the key that may not be read.
         "NOPERM" if says("key") && !says("run the") => {
             refused(&format!("the user may not read these keys (`{command}`); grant it their names with `~`"))
         }
-        "NOPERM" => refused(&format!("the user may not give the command `{command}`; grant it with `+{command}`")),
+        // The one command that a transaction cannot be without is told of in another way.
+        "NOPERM" | "EXECABORT" if error.code() == "NOPERM" || says("no permissions") => {
+            refused(&format!("the user may not give the command `{command}`; grant it with `+{command}`"))
+        }
         "LOADING" => ReadError::Unreachable("the server is still loading its data".to_owned()),
         "BUSY" => refused("the server is busy with a script that runs on"),
         "MASTERDOWN" => replica(),
@@ -97,24 +102,33 @@ pub(super) fn answered(command: &str, error: &ServerError) -> ReadError {
 /// An error of the client, of which no text is passed on.
 pub(super) fn read_error(error: RedisError) -> ReadError {
     match error.kind() {
-        ErrorKind::Io => match error.source().and_then(|source| source.downcast_ref::<io::Error>()) {
-            Some(error) => of_connection(error),
+        ErrorKind::Io => match cause(&error) {
             None => ReadError::Unreachable("the server ended the connection".to_owned()),
+            Some(cause) => match cause.downcast_ref() {
+                Some(error) => of_connection(error),
+                None => {
+                    ReadError::Unreachable("TLS: neither the host's name nor the system's trust can be used".to_owned())
+                }
+            },
         },
         ErrorKind::Parse => not_understood(),
-        ErrorKind::InvalidClientConfig | ErrorKind::Client => match tls_error(&error) {
-            Some(error) => ReadError::Unreachable(of_tls(error).to_owned()),
-            None => ReadError::Refused("the client certificate or its key cannot be used".to_owned()),
-        },
+        ErrorKind::InvalidClientConfig | ErrorKind::Client => {
+            match cause(&error).and_then(|cause| cause.downcast_ref()) {
+                Some(error) => ReadError::Unreachable(of_tls(error).to_owned()),
+                None => ReadError::Refused("the client certificate or its key cannot be used".to_owned()),
+            }
+        }
+        ErrorKind::RESP3NotSupported => refused_version(),
         _ => match ServerError::try_from(error) {
-            Ok(error) => answered("", &error),
+            Ok(error) => answered("hello", &error),
             Err(_) => ReadError::Unreachable("the connection failed".to_owned()),
         },
     }
 }
 
-fn tls_error(error: &RedisError) -> Option<&rustls::Error> {
-    error.source().and_then(|source| source.downcast_ref())
+/// What the client itself was told. It is shared there, and the pointer to it is an error of its own.
+fn cause(error: &RedisError) -> Option<&(dyn Error + Send + Sync + 'static)> {
+    error.source()?.downcast_ref::<Arc<dyn Error + Send + Sync>>().map(AsRef::as_ref)
 }
 
 /// The connection could not be made, or broke.

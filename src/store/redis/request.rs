@@ -30,7 +30,7 @@ impl Request {
     pub(super) fn new(layout: &KeyLayout, subjects: &[Subject], expiry: Expiry, counted_to: Option<StoreTime>) -> Self {
         let mut commands = Pipeline::with_capacity(4 + 3 * subjects.len());
         // The one way to learn of the role that needs no right.
-        commands.cmd("MULTI").cmd("HELLO").arg(2);
+        commands.cmd("MULTI").cmd("HELLO").arg(3);
         for (at, subject) in subjects.iter().enumerate() {
             if at == 0 || (expiry == Expiry::Left && at % LEASES_A_LOOK == 0) {
                 commands.cmd("TIME");
@@ -64,7 +64,7 @@ impl Request {
 }
 
 /// The name of one of several commands.
-pub(super) fn name(commands: &Pipeline, at: usize) -> String {
+fn name(commands: &Pipeline, at: usize) -> String {
     let first = commands.cmd_iter().nth(at).and_then(|command| command.args_iter().next());
     match first {
         Some(Arg::Simple(name)) => String::from_utf8_lossy(name).to_lowercase(),

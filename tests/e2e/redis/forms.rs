@@ -65,6 +65,12 @@ fn a_hash_says_by_its_fields_what_it_has_and_by_its_time_to_live_when_it_expires
         let listed = keys.scrape("hash: \"lease:*\", fields: [holder, epoch], due_list: \"queue:{name}\"");
         assert_eq!(known(&listed, "lease_due", "whole"), 2.0);
         assert_eq!(says(&listed, "whole"), ("unknown", "progress_not_reported"), "the fields that are not read");
+        let anomalies = |lease| listed.value("lease_anomalies_total", &[("lease", lease), ("anomaly", "no_ttl")]);
+        assert_eq!(
+            (anomalies("whole"), anomalies("lives")),
+            (Some(1.0), Some(0.0)),
+            "now only a time to live would end it"
+        );
     }
 }
 
@@ -138,7 +144,10 @@ fn beyond_the_limit_the_first_by_name_are_kept_and_the_rest_counted() {
 #[test]
 fn only_a_renewal_is_one_however_the_server_tells_what_is_left() {
     for kind in wanted(&super::KINDS) {
-        let old = Server::start(kind, &["rename-command=PEXPIRETIME NONE"]);
+        let folder = crate::harness::store::folder();
+        let renamed = folder.path().join("renamed.conf");
+        std::fs::write(&renamed, "rename-command PEXPIRETIME \"\"\n").unwrap();
+        let old = Server::start(kind, &[&format!("include={}", renamed.display())]);
         for server in [&old, shared(kind)] {
             let keys = Keys { folder: crate::harness::store::folder(), keyspace: server.keyspace() };
             let locks: Vec<String> = (0..450).map(|n| format!("SET lock:{n} h PX 600000")).collect();
