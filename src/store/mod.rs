@@ -12,10 +12,14 @@ mod link;
 pub mod mysql;
 #[cfg(feature = "postgres")]
 pub mod postgres;
+#[cfg(feature = "redis")]
+pub mod redis;
 mod rows;
 mod server;
 pub mod sqlite;
 mod statement;
+#[cfg(feature = "redis")]
+mod tls;
 #[cfg(any(feature = "mysql", feature = "postgres", feature = "redis"))]
 mod transport;
 mod zone;
