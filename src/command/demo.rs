@@ -8,17 +8,21 @@ mod acts;
 mod cast;
 mod feed;
 mod introduction;
+mod own_store;
 mod pace;
 mod player;
+mod relay;
 mod shown;
 mod stage;
 mod story;
 #[cfg(test)]
 mod tests;
 mod voice;
+mod way;
 
 use std::io::{self, IsTerminal as _, Write};
 use std::net::{Ipv4Addr, SocketAddr};
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Args;
@@ -31,6 +35,7 @@ use super::signals::Signals;
 use super::{Failure, sources};
 use crate::lease::State;
 use crate::log;
+use crate::scheduler::StoreAddress;
 use crate::web::Settings;
 
 use cast::Cast;
@@ -46,6 +51,9 @@ use voice::Voice;
 /// them, and goes through what can happen to a lease: work moves, nothing is due, the leader hangs while it renews, it
 /// stops and the other takes over, the store cannot be read. Begins anew until Ctrl-C, and then leaves nothing behind.
 /// Nothing outside of a temporary folder is written, and only this machine can reach it.
+///
+/// With --store, the lease is on a server instead, in a schema or under a key prefix of its own.
+///
 ///
 /// With --once, the exit code is 1 if the exporter did not show what it should.
 #[derive(Clone, Debug, Args)]
@@ -65,6 +73,28 @@ pub(super) struct Arguments {
     /// Keep the store and the configuration, and say where they are
     #[arg(long)]
     keep: bool,
+
+    /// Where the lease is to be: postgres://user@host:port/database or redis://user@host:port/number
+    #[arg(long, value_name = "URL")]
+    store: Option<String>,
+
+    /// A file with the password for the store's server
+    #[arg(long, value_name = "FILE", requires = "store")]
+    password_file: Option<PathBuf>,
+}
+
+impl Arguments {
+    /// The server; `None` for a file of the demo's own.
+    fn server(&self) -> Result<Option<StoreAddress>, Failure> {
+        let Some(url) = &self.store else { return Ok(None) };
+        match StoreAddress::parse(url, self.password_file.clone()) {
+            Ok(address) if address.server().is_some() => Ok(Some(address)),
+            Ok(_) => {
+                Err(Failure::Configuration("--store: without it the demo makes an SQLite file of its own".to_owned()))
+            }
+            Err(error) => Err(Failure::Configuration(format!("--store: {error}"))),
+        }
+    }
 }
 
 /// What came of the demo.
@@ -101,9 +131,10 @@ async fn until_signalled(arguments: &Arguments, voice: Voice<impl Write>) -> Res
 /// It blocks for some milliseconds here and there, so it runs on a thread that serves nobody.
 async fn show(arguments: &Arguments, voice: Voice<impl Write>, stop: CancellationToken) -> Result<Outcome, Failure> {
     let pace = arguments.speed;
+    let store = arguments.server()?;
     let listener = listen(arguments.port).await?;
     let address = listener.local_addr().map_err(|error| Failure::System(format!("cannot listen: {error}")))?;
-    let stage = Stage::set(pace, arguments.keep)?;
+    let stage = Stage::set(pace, arguments.keep, store).await?;
     let config = sources::configuration(Some(&stage.config_file()))?;
     let key = config.token_key.clone();
     let observer = sources::observer(config)?;
@@ -111,7 +142,7 @@ async fn show(arguments: &Arguments, voice: Voice<impl Write>, stop: Cancellatio
     let close = CancellationToken::new();
     let mut server = tokio::spawn(serve(listener, observer.clone(), Settings::default(), close.clone()));
     let cast = Cast::start(&stage, pace, key.as_ref())?;
-    let feed = Feed::start(stage.protocol()?, pace)?;
+    let feed = Feed::start(stage.store().clone(), pace)?;
     let mut player = Player::new(&stage, &cast, &feed, &observer, pace, voice);
 
     let played = tokio::select! {
@@ -128,7 +159,7 @@ async fn show(arguments: &Arguments, voice: Voice<impl Write>, stop: Cancellatio
     if played.is_ok() {
         let _ = server.await;
     }
-    let farewell = stage.clear()?;
+    let farewell = stage.clear().await?;
     let told = played?.and_then(|()| voice.farewell(&farewell));
     if !matches!(stopped, Ok(Ok(()))) {
         return Err(Failure::System("a scheduler ended unexpectedly".to_owned()));

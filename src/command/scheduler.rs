@@ -10,8 +10,8 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::mpsc;
 
 use crate::scheduler::{
-    Event, Instance, InstanceToken, InvalidTiming, InvalidToken, Panicked, ProtocolError, Running, SqliteProtocol,
-    Timing, start,
+    Event, Instance, InstanceToken, InvalidAddress, InvalidTiming, InvalidToken, Panicked, ProtocolError, Running,
+    StoreAddress, Timing, start,
 };
 
 /// Run a synthetic scheduler that follows the reference lease protocol.
@@ -21,9 +21,15 @@ use crate::scheduler::{
 /// on to renew; SIGTERM and SIGINT give the lease back and end it.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// The store: sqlite:///absolute/path or sqlite://relative/path
+    /// The store: sqlite:///path, postgres://user@host:port/database or redis://user@host:port/number
+    ///
+    /// Without a password, for which there is --password-file. PostgreSQL on another machine is spoken to over TLS, unless
+    /// the URL ends in "?sslmode=disable"; Redis is if it begins with "rediss".
     #[arg(long, value_name = "URL")]
     store: String,
+    /// A file with the password for the store's server, read anew for each connection
+    #[arg(long, value_name = "FILE")]
+    password_file: Option<PathBuf>,
     /// The lease to compete for
     #[arg(long, value_name = "NAME", value_parser = clap::builder::NonEmptyStringValueParser::new())]
     lease: String,
@@ -42,7 +48,7 @@ pub struct Args {
     /// What to put into the holder column, unique among all that run [default: random]
     #[arg(long, value_name = "TOKEN")]
     instance: Option<String>,
-    /// Make the store's file and tables if they are not there
+    /// Make the store's file and tables if they are not there; Redis needs none
     #[arg(long)]
     create: bool,
 }
@@ -72,11 +78,16 @@ pub enum Error {
     #[error("no random bytes for an instance token: give one with --instance")]
     Random,
     /// The store cannot be used. Its operator must act; without the tables, the caller can have them made.
-    #[error("--store: {0}{hint}", hint = hint(*.0))]
-    Store(ProtocolError),
+    #[error("--store: {error}{hint}")]
+    Store {
+        /// What is wrong.
+        error: ProtocolError,
+        /// What else to say.
+        hint: &'static str,
+    },
     /// The caller named a store of another kind, or none.
-    #[error("--store: expected sqlite:///absolute/path or sqlite://relative/path, without parameters")]
-    StoreUrl,
+    #[error("--store: {0}")]
+    StoreUrl(#[from] InvalidAddress),
     /// The times make no scheduler. The caller must change them.
     #[error(transparent)]
     Timing(#[from] InvalidTiming),
@@ -87,8 +98,8 @@ impl Error {
     #[must_use]
     pub const fn is_usage(&self) -> bool {
         match self {
-            Self::Instance(_) | Self::StoreUrl | Self::Timing(_) => true,
-            Self::Os { .. } | Self::Output(_) | Self::Panicked(_) | Self::Random | Self::Store(_) => false,
+            Self::Instance(_) | Self::StoreUrl(_) | Self::Timing(_) => true,
+            Self::Os { .. } | Self::Output(_) | Self::Panicked(_) | Self::Random | Self::Store { .. } => false,
         }
     }
 }
@@ -104,10 +115,10 @@ pub fn run(args: Args) -> Result<ExitCode, Error> {
         Some(token) => InstanceToken::new(token)?,
         None => InstanceToken::random().map_err(|_| Error::Random)?,
     };
-    let path = sqlite_path(&args.store).ok_or(Error::StoreUrl)?;
+    let store = StoreAddress::parse(&args.store, args.password_file)?;
     // Now and here, so that what is wrong with the store ends the process; later failures are waited out.
-    let opened = if args.create { SqliteProtocol::create(&path) } else { SqliteProtocol::open(&path) };
-    drop(opened.map_err(Error::Store)?);
+    let opened = if args.create { store.create() } else { store.open() };
+    drop(opened.map_err(|error| Error::Store { error, hint: hint(&store, error) })?);
 
     let runtime = runtime::Builder::new_current_thread()
         .enable_io()
@@ -123,7 +134,7 @@ pub fn run(args: Args) -> Result<ExitCode, Error> {
                 let _ = output_failed.try_send(error);
             }
         };
-        let connect = move || SqliteProtocol::open(&path);
+        let connect = move || store.open();
         let running = start(Instance::new(token, args.lease, timing), connect, report)
             .map_err(|error| Error::Os { what: "start a thread", error })?;
         wait(running, signals, output).await
@@ -181,15 +192,11 @@ fn duration_or_none(value: &str) -> Result<Duration, humantime::DurationError> {
     if value == "none" { Ok(Duration::ZERO) } else { humantime::parse_duration(value) }
 }
 
-/// The path, as it stands: nothing in it is decoded.
-fn sqlite_path(url: &str) -> Option<PathBuf> {
-    let path = url.strip_prefix("sqlite://")?;
-    (!path.is_empty() && !path.ends_with('/') && !path.contains('?')).then(|| PathBuf::from(path))
-}
-
-fn hint(error: ProtocolError) -> &'static str {
-    match error {
-        ProtocolError::SchemaMismatch | ProtocolError::Unreachable => " (--create makes what is not there)",
+fn hint(store: &StoreAddress, error: ProtocolError) -> &'static str {
+    match (store, error) {
+        (StoreAddress::Sqlite(_), ProtocolError::Unreachable) | (_, ProtocolError::SchemaMismatch) => {
+            " (--create makes what is not there)"
+        }
         _ => "",
     }
 }
@@ -216,18 +223,12 @@ mod tests {
     }
 
     #[test]
-    fn a_store_url_is_a_path() {
-        assert_eq!(sqlite_path("sqlite:///var/a b.db"), Some("/var/a b.db".into()));
-        assert_eq!(sqlite_path("sqlite://a/b.db"), Some("a/b.db".into()));
-        for wrong in ["", "sqlite:", "sqlite://", "sqlite:///", "sqlite:///a?mode=ro", "/a.db", "postgres://b/a"] {
-            assert_eq!(sqlite_path(wrong), None, "{wrong}");
-        }
-    }
-
-    #[test]
     fn an_error_does_not_repeat_the_store() {
-        let args = parsed(&[]).map(|args| Args { store: "postgres://me:planted@host/db".into(), ..args }).unwrap();
-        assert!(!run(args).unwrap_err().to_string().contains("planted"));
+        for store in ["postgres://me:planted@host/db", "redis://:planted@host", "planted", "sqlite:///planted?key=1"] {
+            let args = parsed(&[]).map(|args| Args { store: store.into(), ..args }).unwrap();
+            let error = run(args).unwrap_err();
+            assert!(error.is_usage() && !error.to_string().contains("planted"), "{error}");
+        }
         assert_eq!(refused(&[]), "--store: the store cannot be reached (--create makes what is not there)");
     }
 

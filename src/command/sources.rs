@@ -10,6 +10,8 @@ use crate::expose::names;
 use crate::lease::{Memory, TokenKey};
 use crate::observer::{Observable, Observer};
 use crate::store::Store;
+#[cfg(feature = "mysql")]
+use crate::store::mysql::MysqlQuery;
 #[cfg(feature = "postgres")]
 use crate::store::postgres::PostgresQuery;
 #[cfg(feature = "redis")]
@@ -87,6 +89,15 @@ pub(super) fn store(source: &Source) -> Box<dyn Store> {
         }
         .into_store(),
         #[cfg(feature = "mysql")]
-        Reads::Mysql(_) => todo!(),
+        Reads::Mysql(database) => MysqlQuery {
+            server: database.server.clone(),
+            database: database.name.clone(),
+            statement: database.statement.clone(),
+            time_zone: database.time_zone,
+            session_time_zone: database.session_time_zone,
+            only_lease: Arc::clone(&source.name),
+            max_leases,
+        }
+        .into_store(),
     }
 }

@@ -1,14 +1,15 @@
 //! The metrics: one reading of one source rendered once, as Prometheus text format 0.0.4.
 //!
-//! Each family has a buffer of its own, so that several sources are joined family by family without copying. A lease's
-//! labels are escaped once, numbers are printed without allocating, and the buffers are used again for the next reading
-//! as soon as no scrape holds them.
+//! Each family has a text of its own, so that several sources are joined family by family without copying. A lease's
+//! labels are escaped once, numbers are printed without allocating, and the texts' pieces are used again for the next
+//! reading as soon as no scrape holds them.
 
 use std::sync::Arc;
 
 use bytes::Bytes;
 
 use super::catalogue::{CATALOGUE, Family, OfLease, OfSource, Samples, holders};
+use super::pieces::{Pieces, Spare};
 use crate::lease::{SourceSnapshot, Status};
 
 /// The content type of this format.
@@ -35,7 +36,7 @@ const TAIL: &[u8] = b"} ";
 /// One reading of one source, rendered: the lines of each family of the exposition.
 #[derive(Clone, Debug, Default)]
 pub struct Rendered {
-    families: Box<[Bytes]>,
+    families: Box<[Vec<Bytes>]>,
 }
 
 impl Exposition {
@@ -52,11 +53,11 @@ impl Exposition {
         for (at, exposed) in self.families.iter().enumerate() {
             let mut headed = false;
             for source in sources {
-                let Some(lines) = source.families.get(at).filter(|lines| !lines.is_empty()) else { continue };
+                let Some(pieces) = source.families.get(at).filter(|pieces| !pieces.is_empty()) else { continue };
                 if !std::mem::replace(&mut headed, true) {
                     chunks.push(exposed.header.clone());
                 }
-                chunks.push(lines.clone());
+                chunks.extend_from_slice(pieces);
             }
         }
         chunks
@@ -87,7 +88,8 @@ impl Exposed {
 #[derive(Debug)]
 pub struct Renderer {
     exposition: Exposition,
-    buffers: Vec<Vec<u8>>,
+    texts: Vec<Pieces>,
+    spare: Spare,
     labels: Labels,
 }
 
@@ -98,17 +100,14 @@ impl Renderer {
     /// A renderer of these families.
     #[must_use]
     pub fn new(exposition: Exposition) -> Self {
-        let buffers = vec![Vec::new(); exposition.families.len()];
-        Self { exposition, buffers, labels: Labels::default() }
+        let texts = exposition.families.iter().map(|_| Pieces::default()).collect();
+        Self { exposition, texts, spare: Spare::default(), labels: Labels::default() }
     }
 
-    /// Takes back the buffers of a reading that is no longer served, those that no scrape still holds.
+    /// Takes back the pieces of a reading that is no longer served, those that no scrape still holds.
     pub fn take_back(&mut self, rendered: Rendered) {
-        for (buffer, lines) in self.buffers.iter_mut().zip(rendered.families) {
-            if lines.is_unique() {
-                *buffer = lines.into();
-                buffer.clear();
-            }
+        for (text, pieces) in self.texts.iter_mut().zip(rendered.families) {
+            text.take_back(pieces, &mut self.spare);
         }
     }
 
@@ -117,20 +116,22 @@ impl Renderer {
         self.labels.of(snapshot);
         let families = &*self.exposition.families;
         for (block, leases) in snapshot.leases.chunks(BLOCK).enumerate() {
-            for (exposed, out) in families.iter().zip(&mut self.buffers) {
+            for (exposed, text) in families.iter().zip(&mut self.texts) {
                 let Samples::Lease(samples) = &exposed.family.samples else { continue };
-                let mut lines = Lines { out, name: exposed.family.name.as_bytes() };
+                let mut lines = Lines { text, spare: &mut self.spare, name: exposed.family.name.as_bytes() };
                 for (at, status) in leases.iter().enumerate() {
                     of_lease(&mut lines, self.labels.lease(block * BLOCK + at), samples, &exposed.tails, status);
                 }
             }
         }
-        for (exposed, out) in families.iter().zip(&mut self.buffers) {
+        for (exposed, text) in families.iter().zip(&mut self.texts) {
             let Samples::Source(samples) = &exposed.family.samples else { continue };
-            let mut lines = Lines { out, name: exposed.family.name.as_bytes() };
+            let mut lines = Lines { text, spare: &mut self.spare, name: exposed.family.name.as_bytes() };
             of_source(&mut lines, self.labels.source(), samples, &exposed.tails, snapshot);
         }
-        Rendered { families: self.buffers.iter_mut().map(|buffer| std::mem::take(buffer).into()).collect() }
+        // What is spare now was for a larger reading than this.
+        self.spare = Spare::default();
+        Rendered { families: self.texts.iter_mut().map(|text| std::mem::take(text).finish()).collect() }
     }
 }
 
@@ -193,49 +194,54 @@ fn of_source(lines: &mut Lines<'_>, labels: &[u8], samples: &OfSource, tails: &[
 
 /// Sample lines of one family.
 struct Lines<'a> {
-    out: &'a mut Vec<u8>,
+    text: &'a mut Pieces,
+    spare: &'a mut Spare,
     name: &'static [u8],
 }
 
 impl Lines<'_> {
     #[inline]
     fn integer(&mut self, labels: &[u8], tail: &[u8], value: u64) {
-        self.start(labels, tail);
+        let out = self.start(labels, tail, LONGEST_NUMBER);
         match u8::try_from(value) {
-            Ok(digit @ 0..10) => self.out.push(b'0' + digit),
-            _ => self.out.extend_from_slice(itoa::Buffer::new().format(value).as_bytes()),
+            Ok(digit @ 0..10) => out.push(b'0' + digit),
+            _ => out.extend_from_slice(itoa::Buffer::new().format(value).as_bytes()),
         }
-        self.out.push(b'\n');
+        out.push(b'\n');
     }
 
     #[inline]
     fn float(&mut self, labels: &[u8], value: f64) {
-        self.start(labels, TAIL);
+        let out = self.start(labels, TAIL, LONGEST_NUMBER);
         // Every number here is finite: ages and times come from whole microseconds.
         let mut buffer = zmij::Buffer::new();
         let text = buffer.format_finite(value);
-        self.out.extend_from_slice(text.strip_suffix(".0").unwrap_or(text).as_bytes());
-        self.out.push(b'\n');
+        out.extend_from_slice(text.strip_suffix(".0").unwrap_or(text).as_bytes());
+        out.push(b'\n');
     }
 
     /// A line that is 1 for a label whose value is ours and needs no escaping.
     fn labelled(&mut self, labels: &[u8], label: &str, value: &str) {
-        self.start(labels, b",");
-        for part in [label, "=\"", value, "\"} 1\n"] {
-            self.out.extend_from_slice(part.as_bytes());
+        let rest = [label, "=\"", value, "\"} 1\n"];
+        let out = self.start(labels, b",", rest.iter().map(|part| part.len()).sum());
+        for part in rest {
+            out.extend_from_slice(part.as_bytes());
         }
     }
 
-    /// Everything up to the value, after making room for the whole line at once.
+    /// Everything up to what is its own, after making room for the whole line at once.
     #[inline]
-    fn start(&mut self, labels: &[u8], tail: &[u8]) {
-        const LONGEST_VALUE: usize = 26;
-        self.out.reserve(self.name.len() + labels.len() + tail.len() + LONGEST_VALUE);
-        self.out.extend_from_slice(self.name);
-        self.out.extend_from_slice(labels);
-        self.out.extend_from_slice(tail);
+    fn start(&mut self, labels: &[u8], tail: &[u8], rest: usize) -> &mut Vec<u8> {
+        let out = self.text.room(self.name.len() + labels.len() + tail.len() + rest, self.spare);
+        out.extend_from_slice(self.name);
+        out.extend_from_slice(labels);
+        out.extend_from_slice(tail);
+        out
     }
 }
+
+/// The longest that a number and the end of its line can be.
+const LONGEST_NUMBER: usize = 26;
 
 /// The labels of a source and of each of its leases, escaped once a reading, without the closing brace.
 #[derive(Debug, Default)]

@@ -7,6 +7,7 @@ pub mod json;
 mod json_lease;
 pub mod metrics;
 pub mod page;
+mod pieces;
 pub mod table;
 mod visible;
 

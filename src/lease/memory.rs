@@ -23,7 +23,8 @@ pub struct Memory {
     rules: Rules,
     key: TokenKey,
     policies: Arc<dyn Policies>,
-    leases: BTreeMap<Arc<str>, Remembered>,
+    /// Boxed, because a map that is filled in order leaves its nodes half empty.
+    leases: BTreeMap<Arc<str>, Box<Remembered>>,
     failures: [u64; ReadFailure::ALL.len()],
     rejected: [u64; RowFault::ALL.len()],
 }
@@ -159,8 +160,8 @@ impl Memory {
 }
 
 impl Remembered {
-    fn new(policy: Arc<Policy>, expected: bool) -> Self {
-        Self { policy, expected, recollection: Recollection::default(), anomalies: Anomalies::default() }
+    fn new(policy: Arc<Policy>, expected: bool) -> Box<Self> {
+        Box::new(Self { policy, expected, recollection: Recollection::default(), anomalies: Anomalies::default() })
     }
 
     fn status(&mut self, lease: &Arc<str>, sight: Sight<'_>, look: &Look<'_>) -> Status {
@@ -183,7 +184,7 @@ impl Remembered {
 
 /// Leases known but not in this reading, after forgetting those that are one too many: the longest gone first, and
 /// never one that the configuration names.
-fn absent(leases: &mut BTreeMap<Arc<str>, Remembered>, present: &[Status], max_leases: usize) -> Vec<Arc<str>> {
+fn absent(leases: &mut BTreeMap<Arc<str>, Box<Remembered>>, present: &[Status], max_leases: usize) -> Vec<Arc<str>> {
     let mut present = present.iter().map(|status| &status.lease).peekable();
     let mut absent: Vec<Arc<str>> = Vec::new();
     for name in leases.keys() {

@@ -38,6 +38,8 @@
 //! must be read while the record is locked, not when the transaction began: a writer that waited must not win with old
 //! time.
 
+use std::fmt::{self, Write as _};
+
 use super::authority::{Epoch, InstanceToken, StoreTime, Ttl};
 use super::occurrence::{Backlog, Occurrence};
 
@@ -200,8 +202,8 @@ pub enum ProtocolError {
     /// The store failed in a way that has no name here. The code is the store's own.
     #[error("the store failed with code {code}")]
     Failed {
-        /// For SQLite the extended result code.
-        code: i32,
+        /// As the store names it.
+        code: StoreCode,
     },
     /// A record holds, or would have to hold, a value outside the contract. Someone else writes to these tables.
     #[error("a record holds a value outside the contract")]
@@ -209,6 +211,9 @@ pub enum ProtocolError {
     /// The caller tried to plan what was never enqueued under that lease.
     #[error("the lease has no such occurrence")]
     NoSuchOccurrence,
+    /// The file that holds the password cannot be read. Whoever named it must act.
+    #[error("the password file cannot be read")]
+    PasswordFile,
     /// The store cannot be written with the rights given. Its operator must act.
     #[error("the store refuses to be written")]
     Refused,
@@ -218,4 +223,88 @@ pub enum ProtocolError {
     /// The store cannot be opened or reached. Its operator must act.
     #[error("the store cannot be reached")]
     Unreachable,
+}
+
+/// A store's own name for a failure, and nothing else that it says of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StoreCode {
+    /// SQLite's extended result code.
+    Number(i32),
+    /// A word of capitals and digits, filled up with zeros: PostgreSQL's SQLSTATE, or the first word of Redis's error.
+    Word([u8; Self::LONGEST]),
+}
+
+impl StoreCode {
+    const LONGEST: usize = 12;
+
+    /// A code from a store. What does not look like one could be anything, and becomes `OTHER`.
+    #[must_use]
+    pub fn word(code: &str) -> Self {
+        let is_code = |code: &&str| {
+            code.len() <= Self::LONGEST && code.bytes().all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit())
+        };
+        let code = Some(code).filter(is_code).unwrap_or("OTHER");
+        let mut word = [0; Self::LONGEST];
+        word.iter_mut().zip(code.bytes()).for_each(|(place, byte)| *place = byte);
+        Self::Word(word)
+    }
+}
+
+impl fmt::Display for StoreCode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Number(number) => number.fmt(f),
+            Self::Word(word) => {
+                word.iter().take_while(|byte| **byte != 0).try_for_each(|byte| f.write_char((*byte).into()))
+            }
+        }
+    }
+}
+
+/// A store of whatever kind.
+impl<P: LeaseProtocol + ?Sized> LeaseProtocol for Box<P> {
+    fn store_now(&mut self) -> Result<StoreTime, ProtocolError> {
+        (**self).store_now()
+    }
+
+    fn acquire(&mut self, lease: &str, holder: &InstanceToken, ttl: Ttl) -> Result<Acquire, ProtocolError> {
+        (**self).acquire(lease, holder, ttl)
+    }
+
+    fn renew(&mut self, lease: &str, holder: &InstanceToken, epoch: Epoch, ttl: Ttl) -> Result<Renew, ProtocolError> {
+        (**self).renew(lease, holder, epoch, ttl)
+    }
+
+    fn release(&mut self, lease: &str, holder: &InstanceToken, epoch: Epoch) -> Result<Release, ProtocolError> {
+        (**self).release(lease, holder, epoch)
+    }
+
+    fn enqueue(&mut self, occurrence: &Occurrence) -> Result<Enqueue, ProtocolError> {
+        (**self).enqueue(occurrence)
+    }
+
+    fn next_due(&mut self, lease: &str) -> Result<Option<Occurrence>, ProtocolError> {
+        (**self).next_due(lease)
+    }
+
+    fn plan(&mut self, key: &str, lease: &str, holder: &InstanceToken, epoch: Epoch) -> Result<Plan, ProtocolError> {
+        (**self).plan(key, lease, holder, epoch)
+    }
+
+    fn read(&mut self, lease: &str) -> Result<Reading, ProtocolError> {
+        (**self).read(lease)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_code_that_could_be_anything_is_not_kept() {
+        assert_eq!(StoreCode::word("CROSSSLOT").to_string(), "CROSSSLOT");
+        for other in ["planted", "A B", "ABCDEFGHIJKLM", "\u{e9}"] {
+            assert_eq!(StoreCode::word(other).to_string(), "OTHER", "{other}");
+        }
+    }
 }

@@ -12,8 +12,10 @@ use super::authority::{Epoch, InstanceToken, StoreTime, Ttl};
 use super::occurrence::{Backlog, MaintenanceAction, Occurrence};
 use super::protocol::{
     Acquire, Enqueue, LeaseProtocol, LeaseRecord, Plan, ProgressRecord, ProtocolError, Reading, Release, Renew,
+    StoreCode,
 };
 use super::statements::Statements;
+use super::stored::{count, epoch, stored, token};
 
 /// How long a step waits for others to let go of the store.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
@@ -194,22 +196,6 @@ fn holds(statement: &mut CachedStatement<'_>, params: impl Params) -> rusqlite::
     statement.query_one(params, |row| row.get(0))
 }
 
-fn epoch(number: i64) -> Result<Epoch, ProtocolError> {
-    Epoch::new(count(number)?).ok_or(ProtocolError::InvalidRecord)
-}
-
-fn token(holder: String) -> Result<InstanceToken, ProtocolError> {
-    InstanceToken::new(holder).map_err(|_| ProtocolError::InvalidRecord)
-}
-
-fn count(number: i64) -> Result<u64, ProtocolError> {
-    u64::try_from(number).map_err(|_| ProtocolError::InvalidRecord)
-}
-
-fn stored(number: u64) -> Result<i64, ProtocolError> {
-    i64::try_from(number).map_err(|_| ProtocolError::InvalidRecord)
-}
-
 /// Keeps the kind of failure and nothing of its text, which can name files and quote statements.
 impl From<rusqlite::Error> for ProtocolError {
     fn from(error: rusqlite::Error) -> Self {
@@ -228,7 +214,7 @@ impl From<rusqlite::Error> for ProtocolError {
             ErrorCode::NotADatabase => Self::SchemaMismatch,
             // SQLITE_ERROR: no such table, no such column.
             ErrorCode::Unknown if failure.extended_code == 1 => Self::SchemaMismatch,
-            _ => Self::Failed { code: failure.extended_code },
+            _ => Self::Failed { code: StoreCode::Number(failure.extended_code) },
         }
     }
 }

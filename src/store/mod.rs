@@ -4,9 +4,13 @@
 //! it, and says of a failure who must act on it.
 
 mod column;
+#[cfg_attr(not(feature = "redis"), expect(dead_code, reason = "checked, and then refused, in any build"))]
 pub mod keys;
 mod limit;
+#[cfg(any(feature = "mysql", feature = "postgres", feature = "redis"))]
 mod link;
+#[cfg(feature = "mysql")]
+pub mod mysql;
 #[cfg(feature = "postgres")]
 pub mod postgres;
 #[cfg(feature = "redis")]
@@ -15,8 +19,8 @@ mod rows;
 mod server;
 pub mod sqlite;
 mod statement;
-#[cfg(feature = "redis")]
-mod tls;
+#[cfg(any(feature = "mysql", feature = "postgres", feature = "redis"))]
+mod transport;
 mod zone;
 
 use std::fmt;

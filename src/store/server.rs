@@ -62,7 +62,7 @@ pub enum Tls {
     Off,
     /// By TLS; the server's certificate must be valid, and for this host.
     Verify {
-        /// Who may have signed the server's certificate; whom the system trusts if none is given.
+        /// Who may have signed the server's certificate, beside those whom the system trusts.
         ca_file: Option<PathBuf>,
         /// What the exporter shows of itself.
         identity: Option<Identity>,

@@ -19,11 +19,15 @@ mod faults;
 mod harness;
 mod hostile;
 mod limits;
+mod mysql;
 mod postgres;
 mod preset;
+mod proxy;
 mod redis;
 mod secrets;
 #[path = "../servers/mod.rs"]
 mod servers;
 mod servers_themselves;
+mod shared_faults;
+mod shared_story;
 mod story;

@@ -96,7 +96,7 @@ fn every_deviation_of_a_query_from_the_contract_is_told_by_name() {
         ("SELECT NULL AS store_now", "invalid_record", "`store_now` is NULL"),
         ("SELECT 'infinity'::timestamptz AS store_now", "invalid_record", "`store_now` is out_of_range"),
         ("SELECT now() AS store_now, secret::int AS due FROM job", "invalid_record", "(22P02)"),
-        ("SELECT now() AS store_now, pg_sleep(30)::text AS lease", "store_timeout", "time limit"),
+        ("SELECT now() AS store_now, pg_sleep(30)::text AS lease", "store_timeout", "time"),
     ] {
         let line = refused(folder.path(), &config(&database, "timeout: 2s", query));
         assert!(line.contains(&format!("({reason})")) && line.contains(told), "{query}: {line}");
@@ -352,7 +352,7 @@ fn a_protected_connection_is_verified_and_may_ask_for_a_certificate() {
         ("mode: \"off\"", "store_refused", "refuses"),
         ("mode: verify", "store_unreachable", "not signed by anyone trusted"),
         (stranger.as_str(), "store_unreachable", "not signed by anyone trusted"),
-        ("ca_file: none.pem", "store_unreachable", "certificate file"),
+        ("ca_file: none.pem", "store_refused", "`ca_file` names is not there"),
     ] {
         let line = refused(folder.path(), &yaml(tls));
         assert!(line.contains(&format!("({reason})")) && line.contains(told), "{tls}: {line}");

@@ -18,6 +18,7 @@ pub(super) fn serve(program: &str, setup: &Setup<'_>) -> Vec<String> {
     set("unixsocketperm", "700");
     set("dir", &text(setup.folder.to_owned()));
     set("databases", &DATABASES.to_string());
+    set("aclfile", &setup.place("users.acl", ""));
     set("save", "");
     set("appendonly", "yes");
     set("appendfsync", "no");

@@ -30,8 +30,8 @@ impl<'a, W: Write> Player<'a, W> {
                 self.take_over(leader, other).await?;
             }
             Act::Resume => self.resume(other).await?,
-            Act::Hide => self.stage.hide()?,
-            Act::Reveal => self.stage.reveal()?,
+            Act::Hide => self.stage.way().hide()?,
+            Act::Reveal => self.stage.way().reveal()?,
         }
         Ok(())
     }

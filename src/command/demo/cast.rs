@@ -9,7 +9,7 @@ use super::super::Failure;
 use super::pace::Pace;
 use super::stage::{LEASE, Stage};
 use crate::lease::{HolderToken, TokenKey};
-use crate::scheduler::{Epoch, Event, Instance, InstanceToken, Panicked, Running, SqliteProtocol, Timing, start};
+use crate::scheduler::{Epoch, Event, Instance, InstanceToken, Panicked, Running, Timing, start};
 
 /// What a scheduler was seen to do, by its own events.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -72,8 +72,8 @@ impl Actor {
         let shown = key.map(|key| key.token(token.as_str()));
         let (sender, seen) = watch::channel(Seen::default());
         let report = move |event| sender.send_modify(|seen| seen.take_in(event));
-        let store = stage.store();
-        let running = start(Instance::new(token, LEASE, timing), move || SqliteProtocol::open(&store), report)
+        let store = stage.store().clone();
+        let running = start(Instance::new(token, LEASE, timing), move || store.open(), report)
             .map_err(|error| Failure::System(format!("cannot start a thread: {error}")))?;
         Ok(Self { name, token: shown, running, seen })
     }

@@ -7,7 +7,9 @@ use std::time::Duration;
 use super::super::Failure;
 use super::pace::Pace;
 use super::stage::LEASE;
-use crate::scheduler::{LeaseProtocol, MaintenanceAction, Occurrence, Panicked, ProtocolError, SqliteProtocol};
+use crate::scheduler::{
+    AnyProtocol, LeaseProtocol, MaintenanceAction, Occurrence, Panicked, ProtocolError, StoreAddress,
+};
 
 /// Puts an occurrence into the queue now and then, on a connection and a thread of its own. Dropped, it ends.
 #[derive(Debug)]
@@ -25,11 +27,11 @@ enum Control {
 
 impl Feed {
     /// Starts it; nothing falls due yet.
-    pub(super) fn start(protocol: SqliteProtocol, pace: Pace) -> Result<Self, Failure> {
+    pub(super) fn start(store: StoreAddress, pace: Pace) -> Result<Self, Failure> {
         let (control, controls) = sync_channel(4);
         let thread = Builder::new()
             .name("feed".into())
-            .spawn(move || feed(protocol, pace.due_every(), &controls))
+            .spawn(move || feed(&store, pace.due_every(), &controls))
             .map_err(|error| Failure::System(format!("cannot start a thread: {error}")))?;
         Ok(Self { control, thread })
     }
@@ -61,8 +63,9 @@ impl Feed {
     }
 }
 
-fn feed(mut protocol: SqliteProtocol, every: Duration, controls: &Receiver<Control>) {
+fn feed(store: &StoreAddress, every: Duration, controls: &Receiver<Control>) {
     let (mut open, mut number) = (false, 1);
+    let mut connection = None;
     loop {
         let control = if open {
             controls.recv_timeout(every)
@@ -77,15 +80,18 @@ fn feed(mut protocol: SqliteProtocol, every: Duration, controls: &Receiver<Contr
         };
         open = due > 0;
         for _ in 0..due {
-            // A store that fails now is tried again with the next.
-            if enqueue(&mut protocol, number).is_ok() {
-                number += 1;
-            }
+            // A store that fails now is tried again with the next, and on a new connection.
+            let enqueued = connection.take().map_or_else(|| store.open(), Ok).and_then(|mut protocol| {
+                enqueue(&mut protocol, number)?;
+                Ok(protocol)
+            });
+            connection = enqueued.ok();
+            number += u64::from(connection.is_some());
         }
     }
 }
 
-fn enqueue(protocol: &mut SqliteProtocol, number: u64) -> Result<(), ProtocolError> {
+fn enqueue(protocol: &mut AnyProtocol, number: u64) -> Result<(), ProtocolError> {
     let occurrence = Occurrence {
         key: format!("{LEASE}/{number}"),
         lease: LEASE.to_owned(),

@@ -7,6 +7,7 @@ use super::player::Player;
 use super::stage::LEASE;
 use super::voice::Style;
 use crate::lease::Readable;
+use crate::scheduler::StoreAddress;
 
 impl<W: Write> Player<'_, W> {
     /// Says where to look, and at what.
@@ -18,6 +19,15 @@ impl<W: Write> Player<'_, W> {
             None => actor.name.to_owned(),
         });
         let [a, b] = names;
+        let place = match self.stage.store() {
+            StoreAddress::Sqlite(_) => "an SQLite file".to_owned(),
+            #[cfg(feature = "postgres")]
+            StoreAddress::Postgres { schema, .. } => {
+                format!("the schema {} on PostgreSQL", schema.as_deref().unwrap_or_default())
+            }
+            #[cfg(feature = "redis")]
+            StoreAddress::Redis { prefix, .. } => format!("Redis under keys that begin with {prefix}"),
+        };
         let voice = &mut self.voice;
         voice.text(
             0,
@@ -33,8 +43,8 @@ impl<W: Write> Player<'_, W> {
             0,
             Style::Plain,
             &format!(
-                "Two schedulers, A and B, share the lease {LEASE} in an SQLite file. Whoever holds it plans made-up \
-                 retention runs; nothing is ever deleted. The exporter only reads that file. It shows a token in place \
+                "Two schedulers, A and B, share the lease {LEASE} in {place}. Whoever holds it plans made-up \
+                 retention runs; nothing is ever deleted. The exporter only reads there. It shows a token in place \
                  of a holder's name ({a}, {b}). The lease ends {ttl} after its last renewal; work that is due and has \
                  not moved for {stall_after} is stalled.",
             ),

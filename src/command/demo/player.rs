@@ -98,6 +98,7 @@ impl<'a, W: Write> Player<'a, W> {
         self.told_now = false;
         let [leader, other] = self.cast.leader_first();
         let says = beat.says.replace("{leader}", leader.name).replace("{other}", other.name);
+        let says = says.replace("{hidden}", self.stage.way().hidden());
         self.voice.act(&says)?;
         self.act(beat.act, leader, other).await?;
         let table = beat.act == Act::Freeze;

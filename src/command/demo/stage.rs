@@ -1,124 +1,192 @@
-//! The folder that the demo takes place in: the store, and the configuration that the exporter reads it by.
+//! The folder that the demo takes place in, with the configuration that the exporter reads; and the store.
 //!
-//! The schedulers use the store where it is, in `store/`. The exporter reads it through the link `mount`, as a sidecar
-//! reads what is mounted for it; with the link gone, the store cannot be reached by the exporter alone.
+//! The schedulers use the store where it is. The exporter reads it by another way, which can be taken away: an SQLite
+//! file in `store/` through the link `mount`, a server through a relay.
 
 use std::fs;
 use std::io;
-use std::os::unix::fs::symlink;
 use std::path::PathBuf;
 
 use tempfile::TempDir;
 
 use super::super::Failure;
+use super::own_store::OwnStore;
 use super::pace::Pace;
-use crate::scheduler::{InstanceToken, SqliteProtocol};
+use super::relay::Relay;
+use super::way::Way;
+use crate::scheduler::{InstanceToken, ServerAddress, StoreAddress, Transport};
 
 /// The name of the source that the exporter reads.
 pub(super) const SOURCE: &str = "documents";
 /// The name of the lease that the schedulers share.
 pub(super) const LEASE: &str = "retention-planning";
 
-/// The folder, removed when this is dropped unless it is to be kept.
+/// The folder and the store, removed when this is dropped unless they are to be kept.
 #[derive(Debug)]
 pub(super) struct Stage {
+    // Removed before the folder that it may be in.
+    store: OwnStore,
     folder: TempDir,
     keep: bool,
-    config: String,
+    pace: Pace,
+    way: Way,
 }
 
 impl Stage {
-    /// Makes the folder with all that is in it.
-    pub(super) fn set(pace: Pace, keep: bool) -> Result<Self, Failure> {
+    /// Makes everything: in an SQLite file of its own, or in this store.
+    pub(super) async fn set(pace: Pace, keep: bool, store: Option<StoreAddress>) -> Result<Self, Failure> {
         let folder = tempfile::Builder::new()
             .prefix("lease-exporter-demo-")
             .disable_cleanup(keep)
             .tempdir()
             .map_err(|error| Failure::System(format!("cannot make a temporary folder: {error}")))?;
-        let stage = Self { folder, keep, config: config(pace) };
-        stage.furnish().map_err(|error| Failure::System(format!("cannot write into the temporary folder: {error}")))?;
-        SqliteProtocol::create(&stage.store()).map_err(|error| Failure::System(error.to_string()))?;
+        let unwritable = |error: io::Error| Failure::System(format!("cannot write into the temporary folder: {error}"));
+        let server = store.as_ref().and_then(StoreAddress::server).cloned();
+        let (address, way) = match (store, server) {
+            (Some(address), Some(server)) => (address, Way::Relay(relay(&server).await?)),
+            _ => {
+                fs::create_dir(folder.path().join("store")).map_err(unwritable)?;
+                let path = folder.path().join("store/documents.db");
+                (StoreAddress::Sqlite(path), Way::Link(folder.path().join("mount")))
+            }
+        };
+        let store = OwnStore::make(address, keep).await?;
+        let stage = Self { store, folder, keep, pace, way };
+        stage.furnish().map_err(unwritable)?;
         Ok(stage)
     }
 
     fn furnish(&self) -> io::Result<()> {
-        fs::create_dir(self.path("store"))?;
         // With a key, `lease-exporter status` beside the demo shows the holders by the same names.
         let key = InstanceToken::random().map_err(io::Error::other)?;
-        fs::write(self.path("token.key"), key.as_str())?;
-        fs::write(self.config_file(), &self.config)?;
-        self.reveal()
-    }
-
-    fn path(&self, name: &str) -> PathBuf {
-        self.folder.path().join(name)
+        fs::write(self.folder.path().join("token.key"), key.as_str())?;
+        fs::write(self.config_file(), self.config())?;
+        self.way.reveal()
     }
 
     /// The store, as the schedulers know it.
-    pub(super) fn store(&self) -> PathBuf {
-        self.path("store/documents.db")
+    pub(super) fn store(&self) -> &StoreAddress {
+        self.store.address()
     }
 
-    /// A new connection to the store.
-    pub(super) fn protocol(&self) -> Result<SqliteProtocol, Failure> {
-        SqliteProtocol::open(&self.store()).map_err(|error| Failure::System(error.to_string()))
+    /// The exporter's way to it.
+    pub(super) fn way(&self) -> &Way {
+        &self.way
     }
 
     /// The exporter's configuration.
     pub(super) fn config_file(&self) -> PathBuf {
-        self.path("lease-exporter.yml")
+        self.folder.path().join("lease-exporter.yml")
     }
 
     /// What to say of the folder at the start, if it is kept: line by line.
     pub(super) fn kept(&self) -> Option<Vec<String>> {
         self.keep.then(|| {
             let mut lines = vec![format!("Kept: {}, with this configuration:", self.config_file().display())];
-            lines.extend(self.config.lines().map(|line| format!("    {line}")));
+            lines.extend(self.config().lines().map(|line| format!("    {line}")));
             lines
         })
     }
 
-    /// Takes the exporter's way to the store away.
-    pub(super) fn hide(&self) -> io::Result<()> {
-        fs::remove_file(self.path("mount"))
-    }
-
-    /// Puts it back.
-    pub(super) fn reveal(&self) -> io::Result<()> {
-        match symlink("store", self.path("mount")) {
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
-            made => made,
-        }
-    }
-
-    /// Removes the folder, or leaves it fit to be looked at, and says which.
-    pub(super) fn clear(self) -> Result<Vec<String>, Failure> {
+    /// Removes everything, or leaves it fit to be looked at, and says which.
+    pub(super) async fn clear(self) -> Result<Vec<String>, Failure> {
         let failed = |what| move |error: io::Error| Failure::System(format!("cannot {what}: {error}"));
-        if self.keep {
-            self.reveal().map_err(failed("put the link to the store back"))?;
-            return Ok(vec![
-                "Stopped. The store and the configuration are kept; look at them with".to_owned(),
-                format!("    lease-exporter status --config.file={}", self.config_file().display()),
-                format!("    sqlite3 -readonly {} 'SELECT * FROM scheduler_lease'", self.store().display()),
-                format!("    rm -r {}", self.folder.path().display()),
-            ]);
+        let Self { mut store, folder, keep, pace, way } = self;
+        if keep {
+            way.reveal().map_err(failed("put the link to the store back"))?;
+            let config_file = folder.path().join("lease-exporter.yml");
+            // The relay ends with the demo.
+            fs::write(&config_file, config(pace, &source(store.address(), None)))
+                .map_err(failed("write into the temporary folder"))?;
+            let mut lines = vec![
+                "Stopped. The store and the configuration are kept; look at them, and remove them, with".to_owned(),
+                format!("    lease-exporter status --config.file={}", config_file.display()),
+            ];
+            lines.extend(store.kept(folder.path()));
+            return Ok(lines);
         }
-        self.folder.close().map_err(failed("remove the temporary folder"))?;
+        store.clear().await?;
+        folder.close().map_err(failed("remove the temporary folder"))?;
         Ok(vec!["Stopped; nothing is left behind.".to_owned()])
+    }
+
+    fn config(&self) -> String {
+        config(self.pace, &source(self.store.address(), Some(&self.way)))
     }
 }
 
+async fn relay(server: &ServerAddress) -> Result<Relay, Failure> {
+    if server.transport() == Transport::Tls {
+        return Err(Failure::Configuration(
+            "--store: the demo's exporter reads through a relay on 127.0.0.1, which the server's certificate is not for; \
+             name a server that needs no TLS"
+                .to_owned(),
+        ));
+    }
+    let relay = Relay::start(server.host().to_owned(), server.port()).await;
+    relay.map_err(|error| Failure::System(format!("cannot listen: {error}")))
+}
+
+/// How the exporter is to read the store: directly, or by the way that can be taken away. Nothing in it is special to the
+/// demo.
+#[cfg_attr(
+    not(any(feature = "postgres", feature = "redis")),
+    expect(unused_variables, reason = "to a file there is one way")
+)]
+fn source(store: &StoreAddress, way: Option<&Way>) -> Vec<String> {
+    match store {
+        // Also when it is kept: the link is, too.
+        StoreAddress::Sqlite(_) => {
+            vec!["store: sqlite://mount/documents.db".to_owned(), "preset: reference".to_owned()]
+        }
+        #[cfg(feature = "postgres")]
+        StoreAddress::Postgres { server, schema } => {
+            let mut lines = of_server("postgres", server, way);
+            lines.push("tls: { mode: \"off\" }".to_owned());
+            lines.extend(schema.as_deref().map(|schema| format!("schema: {schema}")));
+            lines.push("preset: reference".to_owned());
+            lines
+        }
+        #[cfg(feature = "redis")]
+        StoreAddress::Redis { server, prefix } => {
+            let mut lines = of_server("redis", server, way);
+            lines.push("keys:".to_owned());
+            lines.push(format!("  hash: {}", quoted(&format!("{prefix}lease:*"))));
+            lines.push(format!("  due_set: {}", quoted(&format!("{prefix}due:{{name}}"))));
+            lines
+        }
+    }
+}
+
+#[cfg(any(feature = "postgres", feature = "redis"))]
+fn of_server(scheme: &str, server: &ServerAddress, way: Option<&Way>) -> Vec<String> {
+    let place = match way {
+        Some(Way::Relay(relay)) => server.at(relay.address()),
+        _ => server.clone(),
+    };
+    let mut lines = vec![format!("store: {}", quoted(&place.url(scheme)))];
+    let password_file = server.password_file().and_then(|path| std::path::absolute(path).ok());
+    lines.extend(password_file.map(|path| format!("password_file: {}", quoted(&path.to_string_lossy()))));
+    lines
+}
+
+/// A text as YAML, whatever is in it.
+#[cfg(any(feature = "postgres", feature = "redis"))]
+fn quoted(text: &str) -> String {
+    serde_json::Value::from(text).to_string()
+}
+
 /// The exporter's configuration. Nothing in it is special to the demo but that its times are short.
-fn config(pace: Pace) -> String {
+fn config(pace: Pace, source: &[String]) -> String {
     let (reuse_for, stall_after) = [pace.reuse_for(), pace.stall_after()].map(humantime::format_duration).into();
+    let source = source.join("\n    ");
     format!(
         "\
 # A path that does not begin with a slash starts at the folder of this file.
 token_key_file: token.key
 sources:
   - name: {SOURCE}
-    store: sqlite://mount/documents.db
-    preset: reference
+    {source}
     reuse_for: {reuse_for}
 leases:
   - match: {{ source: {SOURCE}, lease: {LEASE} }}

@@ -25,7 +25,8 @@ pub(super) enum Act {
     Reveal,
 }
 
-/// One thing that is done, and what it should lead to. In what is said, `{leader}` and `{other}` stand for schedulers.
+/// One thing that is done, and what it should lead to. In what is said, `{leader}` and `{other}` stand for schedulers,
+/// and `{hidden}` for how the store is taken away.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Beat {
     /// The title of the chapter that it begins.
@@ -123,7 +124,7 @@ pub(super) const STORY: [Beat; 10] = [
     Beat {
         title: Some("The store cannot be read"),
         act: Act::Hide,
-        says: "The store is taken away from the exporter, as when a volume is gone. The schedulers notice nothing.",
+        says: "{hidden} The schedulers notice nothing.",
         state: State::Unknown,
         reason: Reason::StoreUnreachable,
         moral: "Not zero, and not the last value: the lease has no ages and no epoch now. The exporter's log says so \

@@ -4,9 +4,11 @@ use super::pace::parse;
 use super::story::{Act, STORY};
 use super::*;
 use crate::lease::Reason;
+#[cfg(feature = "postgres")]
+use crate::servers;
 
 fn arguments(speed: &str) -> Arguments {
-    Arguments { speed: parse(speed).unwrap(), port: 0, once: true, keep: false }
+    Arguments { speed: parse(speed).unwrap(), port: 0, once: true, keep: false, store: None, password_file: None }
 }
 
 #[test]
@@ -51,9 +53,104 @@ fn the_story_shows_every_state_and_ends_as_it_begins() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_story_is_shown_as_it_is_told() {
+    the_story_is_shown_with(&arguments("6"), "an SQLite file").await;
+}
+
+/// On a server the same story is told, and what was made for it is gone when it is over.
+#[cfg(feature = "postgres")]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_story_is_the_same_on_postgres() {
+    let database = servers::postgres().database();
+    the_story_is_shown_with(&on(database.owner(), "6"), "the schema lease_exporter_demo_").await;
+    assert_eq!(schemas(&database), "");
+}
+
+#[cfg(feature = "postgres")]
+#[tokio::test]
+async fn a_stop_in_the_midst_of_it_leaves_no_schema_behind() {
+    let database = servers::postgres().database();
+    let stop = CancellationToken::new();
+    let stopped = async {
+        while schemas(&database).is_empty() {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+        stop.cancel();
+    };
+    let arguments = on(database.owner(), "1");
     let mut out = Vec::new();
-    let outcome = show(&arguments("6"), Voice::new(&mut out, false), CancellationToken::new()).await.unwrap();
+    let (outcome, ()) = tokio::join!(show(&arguments, Voice::new(&mut out, false), stop.clone()), stopped);
+    outcome.unwrap();
+    assert_eq!(schemas(&database), "");
+}
+
+#[cfg(feature = "postgres")]
+#[tokio::test]
+async fn a_failure_on_the_way_leaves_no_schema_behind() {
+    let database = servers::postgres().database();
+    let owner = database.owner();
+    let store = StoreAddress::parse(owner.url(), Some(owner.password_file().to_owned())).unwrap();
+    let stage = Stage::set(parse("1").unwrap(), false, Some(store)).await.unwrap();
+    assert!(!schemas(&database).is_empty());
+    drop(stage);
+    assert_eq!(schemas(&database), "");
+}
+
+#[cfg(feature = "postgres")]
+#[tokio::test]
+async fn what_is_kept_on_a_server_can_be_looked_at_without_the_demo() {
+    let database = servers::postgres().database();
+    let owner = database.owner();
+    let store = StoreAddress::parse(owner.url(), Some(owner.password_file().to_owned())).unwrap();
+    let stage = Stage::set(parse("1").unwrap(), true, Some(store)).await.unwrap();
+    let file = stage.config_file();
+    let farewell = stage.clear().await.unwrap().join("\n");
+    let schema = schemas(&database);
+    assert!(farewell.contains(&format!("psql -c 'DROP SCHEMA {schema} CASCADE'")), "{farewell}");
+    let observer = sources::observer(sources::configuration(Some(&file)).unwrap()).unwrap();
+    let observed = observer.observe(tokio::time::Instant::now() + Duration::from_secs(10)).await;
+    let statuses: Vec<_> = observed.iter().flat_map(|observed| &observed.snapshot.leases).collect();
+    assert_eq!(statuses.iter().map(|status| status.verdict.reason).collect::<Vec<_>>(), [Reason::Absent]);
+    std::fs::remove_dir_all(file.parent().unwrap()).unwrap();
+}
+
+#[tokio::test]
+async fn a_store_that_is_none_for_the_demo_is_refused_before_anything_is_made() {
+    for (store, why) in [
+        ("sqlite:///planted.db", "makes an SQLite file of its own"),
+        ("postgres://me:planted@localhost/db", "a password must not stand in it"),
+        ("postgres://planted.example/db", "needs no TLS"),
+        ("planted", "expected sqlite:///"),
+    ] {
+        let arguments = Arguments { store: Some(store.to_owned()), ..arguments("1") };
+        let mut out = Vec::new();
+        let failure = show(&arguments, Voice::new(&mut out, false), CancellationToken::new()).await.unwrap_err();
+        let said = failure.to_string();
+        assert!(
+            matches!(failure, Failure::Configuration(_)) && said.contains(why) && !said.contains("planted"),
+            "{said}"
+        );
+        assert!(out.is_empty());
+    }
+}
+
+/// The story in the store of whoever logs in like this.
+#[cfg(feature = "postgres")]
+fn on(login: &servers::Login, speed: &str) -> Arguments {
+    let password_file = Some(login.password_file().to_owned());
+    Arguments { store: Some(login.url().to_owned()), password_file, ..arguments(speed) }
+}
+
+/// The names of the schemas that demos have made.
+#[cfg(feature = "postgres")]
+fn schemas(database: &servers::Database) -> String {
+    database.query("SELECT nspname FROM pg_namespace WHERE nspname LIKE 'lease_exporter_demo_%'")
+}
+
+async fn the_story_is_shown_with(arguments: &Arguments, place: &str) {
+    let mut out = Vec::new();
+    let outcome = show(arguments, Voice::new(&mut out, false), CancellationToken::new()).await.unwrap();
     let out = String::from_utf8(out).unwrap();
+    assert!(out.split_whitespace().collect::<Vec<_>>().join(" ").contains(place), "{out}");
     assert_eq!(outcome, Outcome { shown: STORY.map(|beat| beat.state).to_vec(), missed: 0 }, "{out}");
     // The same again, from the text: what the exporter showed, in this order, whatever else was seen between.
     let mut lines = out.lines();

@@ -72,7 +72,10 @@ fn a_buffer_is_used_again_only_once_nobody_reads_it() {
     let snapshots = sample::snapshots();
     let mut renderer = Renderer::new(Exposition::without(|_| false));
     let first = renderer.render(&snapshots[0]);
-    let places = |rendered: &Rendered| rendered.families.iter().map(|lines| lines.as_ptr()).collect::<Vec<_>>();
+    let places = |rendered: &Rendered| {
+        let first = rendered.families.iter().map(|pieces| pieces.first());
+        first.map(|piece| piece.map(|piece| piece.as_ptr())).collect::<Vec<_>>()
+    };
     let (held, before) = (first.families[0].clone(), places(&first));
     renderer.take_back(first);
     let second = renderer.render(&snapshots[0]);

@@ -23,6 +23,7 @@ impl VirtualStore {
 
 impl Store for VirtualStore {
     type Protocol = SqliteProtocol;
+    const TTL: Duration = Duration::from_secs(5);
 
     fn connect(&self) -> SqliteProtocol {
         let connection = connect(&self.directory.path().join("store.db"), OpenFlags::empty()).unwrap();

@@ -1,11 +1,10 @@
 //! PostgreSQL's errors, by who must act on them.
 
-use std::io;
-
 use sqlx::Error;
 use sqlx::postgres::PgDatabaseError;
 
 use crate::store::ReadError;
+use crate::store::transport::{broken, unprotected};
 
 /// Why a reading was not made.
 #[derive(Debug)]
@@ -56,47 +55,12 @@ pub(super) fn read_error(error: Error) -> ReadError {
             Ok(error) => answered(error.code(), error.message()),
             Err(_) => ReadError::Refused("the server answered with an error".to_owned()),
         },
-        Error::Io(error) => of_connection(&error),
-        Error::Tls(error) => ReadError::Unreachable(of_tls(&error.to_string()).to_owned()),
-        Error::Configuration(_) => {
-            ReadError::Refused("the client certificate or its key cannot be read as PEM".to_owned())
-        }
+        Error::Io(error) => broken(&error),
+        Error::Tls(error) => unprotected(&error.to_string()),
+        Error::Configuration(_) => ReadError::Refused("a file that `tls` names cannot be used".to_owned()),
         Error::Protocol(_) => ReadError::Unreachable("what answers does not speak PostgreSQL's protocol".to_owned()),
         _ => ReadError::Unreachable("the connection failed".to_owned()),
     }
-}
-
-/// The connection could not be made, or broke.
-fn of_connection(error: &io::Error) -> ReadError {
-    let what = match error.kind() {
-        io::ErrorKind::ConnectionRefused => "nothing listens at the configured host and port",
-        io::ErrorKind::ConnectionReset | io::ErrorKind::BrokenPipe | io::ErrorKind::UnexpectedEof => {
-            "the server ended the connection"
-        }
-        io::ErrorKind::NotFound => "there is no socket, or no certificate file, at the configured path",
-        io::ErrorKind::PermissionDenied => "the exporter may not use the socket or a certificate file",
-        io::ErrorKind::InvalidData => return ReadError::Unreachable(of_tls(&error.to_string()).to_owned()),
-        kind => return ReadError::Unreachable(format!("the server cannot be reached: {kind}")),
-    };
-    ReadError::Unreachable(what.to_owned())
-}
-
-/// What is wrong with a connection that should be protected.
-fn of_tls(text: &str) -> &'static str {
-    // The library gives no more than a text; whatever is not in this list is not passed on.
-    const KNOWN: [(&str, &str); 6] = [
-        ("does not support TLS", "the server offers no TLS; turn it on there, or write `tls: { mode: off }`"),
-        (
-            "UnknownIssuer",
-            "TLS: the server's certificate is not signed by anyone trusted; name who signed it in `ca_file`",
-        ),
-        ("NotValidForName", "TLS: the server's certificate is for another host"),
-        ("Expired", "TLS: the server's certificate has expired"),
-        ("CertificateRequired", "TLS: the server asks for a client certificate; give `cert_file` and `key_file`"),
-        ("Invalid certificate", "TLS: `ca_file` holds no certificate"),
-    ];
-    let known = KNOWN.into_iter().find(|(part, _)| text.contains(part));
-    known.map_or("TLS: the two sides cannot agree on a protected connection", |(_, what)| what)
 }
 
 /// The server's own error, by its SQLSTATE: see "PostgreSQL Error Codes" in its documentation.

@@ -18,7 +18,8 @@ use tokio::time::Instant;
 use super::column::{Value, columns};
 use super::link::{Driver, Link};
 use super::rows::{Decoder, no_row};
-use super::{Host, ReadError, ReadResult, Server, Statement, Store, Taken, Tls, Zone};
+use super::transport::{Pem, pem};
+use super::{Host, Identity, ReadError, ReadResult, Server, Statement, Store, Taken, Tls, Zone};
 use crate::clock;
 use crate::lease::At;
 use failure::{Failure, read_error};
@@ -117,11 +118,13 @@ impl PostgresQuery {
             Tls::Verify { ca_file, identity } => {
                 let options = options.ssl_mode(PgSslMode::VerifyFull);
                 let options = match ca_file {
-                    Some(file) => options.ssl_root_cert(file),
+                    Some(file) => options.ssl_root_cert_from_pem(pem("ca_file", file, Pem::Certificate)?),
                     None => options,
                 };
                 match identity {
-                    Some(identity) => options.ssl_client_cert(&identity.cert_file).ssl_client_key(&identity.key_file),
+                    Some(Identity { cert_file, key_file }) => options
+                        .ssl_client_cert_from_pem(pem("cert_file", cert_file, Pem::Certificate)?)
+                        .ssl_client_key_from_pem(pem("key_file", key_file, Pem::Key)?),
                     None => options,
                 }
             }

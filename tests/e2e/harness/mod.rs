@@ -6,6 +6,7 @@ pub(crate) mod metrics;
 pub(crate) mod output;
 pub(crate) mod process;
 pub(crate) mod promtool;
+pub(crate) mod proxy;
 pub(crate) mod store;
 
 use std::time::Duration;

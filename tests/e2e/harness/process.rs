@@ -103,9 +103,13 @@ pub(crate) struct Scheduler(pub(crate) Process);
 impl Scheduler {
     /// Starts one on this file, which is made if it is not there.
     pub(crate) fn start(database: &Path, lease: &str, more: &[&str]) -> Self {
-        let store = format!("sqlite://{}", database.display());
-        let arguments = ["scheduler", "--create", "--store", store.as_str(), "--lease", lease];
-        Self(Process::start(command(arguments.iter().chain(more))))
+        Self::start_on(&["--store", &format!("sqlite://{}", database.display())], lease, more)
+    }
+
+    /// Starts one on the store that these arguments say, which is made if it is not there.
+    pub(crate) fn start_on(store: &[&str], lease: &str, more: &[&str]) -> Self {
+        let arguments = ["scheduler", "--create", "--lease", lease];
+        Self(Process::start(command(arguments.iter().chain(store).chain(more))))
     }
 
     /// Waits for an event.

@@ -1,0 +1,211 @@
+//! The errors of MySQL and MariaDB, by who must act on them.
+
+use sqlx::Error;
+use sqlx::mysql::MySqlDatabaseError;
+
+use crate::store::ReadError;
+use crate::store::transport::{broken, unprotected};
+
+/// Says whose turn it is. Nothing of an error's text is passed on but names of tables, columns and functions.
+pub(super) fn read_error(error: Error) -> ReadError {
+    match error {
+        Error::Database(error) => match error.try_downcast::<MySqlDatabaseError>() {
+            Ok(error) => answered(error.number(), error.code().unwrap_or_default(), error.message()),
+            Err(_) => refused("the server answered with an error"),
+        },
+        Error::Io(error) => broken(&error),
+        Error::Tls(error) => unprotected(&error.to_string()),
+        error if wants_protection(&error) => {
+            refused("the server takes this user's password over a protected connection alone; see `tls`")
+        }
+        Error::Configuration(_) => refused("the client certificate or its key cannot be read as PEM"),
+        Error::Protocol(text) if ["plugin", "expected 21 bytes"].iter().any(|part| text.contains(part)) => refused(
+            "the server lets this user in by a way that is not supported; let it be `mysql_native_password` or \
+             `caching_sha2_password`",
+        ),
+        Error::Protocol(_) => ReadError::Unreachable("what answers does not speak MySQL's protocol".to_owned()),
+        _ => ReadError::Unreachable("the connection failed".to_owned()),
+    }
+}
+
+/// Whether the server takes the password over a protected connection alone, as MySQL 8 does of a user whose password it
+/// has not seen since it started.
+pub(super) fn wants_protection(error: &Error) -> bool {
+    matches!(error, Error::Configuration(error) if error.to_string().contains("RSA"))
+}
+
+fn refused(what: &str) -> ReadError {
+    ReadError::Refused(what.to_owned())
+}
+
+fn mismatch(what: &str) -> ReadError {
+    ReadError::SchemaMismatch(what.to_owned())
+}
+
+/// The server's own error by its number, and where that is not known by its SQLSTATE: see "Server Error Message
+/// Reference" in MySQL's documentation and "MariaDB Error Codes" in MariaDB's.
+fn answered(number: u16, state: &str, message: &str) -> ReadError {
+    match number {
+        // MariaDB's and MySQL's limit of a statement; a lock.
+        1969 | 3024 => ReadError::Timeout("the query ran into the server's time limit".to_owned()),
+        1205 => ReadError::Timeout("a table stayed locked by others for too long".to_owned()),
+        1045 | 1130 | 1698 => {
+            refused("the server refuses the user, the password, the client's host, or how the connection is protected")
+        }
+        1129 => refused("the server has blocked the client's host after too many failures"),
+        1820 | 1862 | 3118 | 4151 => refused("the user is locked, or its password has expired"),
+        1251 | 1275 => refused("the server lets this user in by a way that is not supported"),
+        3159 => refused("the server takes protected connections alone; see `tls`"),
+        1044 => refused("the user has no right to the database"),
+        // As with a wrong user: the address is right, and whoever looks after the server says what is there.
+        1049 => refused("the server has no such database"),
+        1142 | 1143 => denied(message),
+        1370 => refused("the user may not run a function of the query, or there is none of that name"),
+        1227 | 1449 => refused(&format!("the user lacks a right that the query needs ({number})")),
+        1040 | 1203 | 1226 => refused("the server has no connection left for the user"),
+        1461 => refused("the server prepares no more statements; see its `max_prepared_stmt_count`"),
+        1317 => refused("somebody ended the query on the server"),
+        1213 => refused("the server gave up the transaction"),
+        // Shutdown; the connection was killed, was idle for too long, is gone; a cluster's node that is not part of it.
+        1047 | 1053 | 1077 | 1079 | 1927 | 2006 | 2013 | 3032 | 3169 | 4031 => {
+            ReadError::Unreachable(format!("the server is not available ({number})"))
+        }
+        1290 | 1792 | 1836 => mismatch("the query would write; it must be one SELECT"),
+        1295 => mismatch("the query is not one that can be prepared; it must be one SELECT"),
+        1412 | 1615 => mismatch("the schema changed during the read"),
+        1146 => named("there is no table", quoted(message), number),
+        1054 => named("there is no column", quoted(message), number),
+        1052 => named("more than one table has a column", quoted(message), number),
+        1305 => named("there is no routine", message.split(' ').nth(1), number),
+        1356 => named("something is missing that is needed by the view", quoted(message), number),
+        1582 => named("wrong number of arguments to", quoted(message), number),
+        1242 => ReadError::InvalidRecord("a subquery of the query gives more than one row".to_owned()),
+        1064 => mismatch(&match message.rsplit_once(" at line ").map(|(_, line)| line.parse::<u32>()) {
+            Some(Ok(line)) => format!("syntax error, at line {line} of the query; it must be one SELECT"),
+            _ => "syntax error; the query must be one SELECT".to_owned(),
+        }),
+        _ => match state.get(..2) {
+            Some("21" | "42") => mismatch(&format!("the server does not accept the query ({number})")),
+            Some("22") => {
+                ReadError::InvalidRecord(format!("an expression of the query fails on a stored value ({number})"))
+            }
+            Some("25") => mismatch("the query would write; it must be one SELECT"),
+            Some("08") => ReadError::Unreachable(format!("the server is not available ({number})")),
+            _ => refused(&format!("the server answered with error {number}")),
+        },
+    }
+}
+
+/// `SELECT command denied to user 'u'@'h' for table …`, or `for column 'c' in table …`.
+fn denied(message: &str) -> ReadError {
+    let command = message.split(" command denied").next().unwrap_or_default();
+    if !command.contains("SELECT") {
+        return mismatch("the query would write; it must be one SELECT");
+    }
+    let what = message.rsplit_once(" for table ").map(|(_, table)| ("the table", table));
+    let what = what.or_else(|| {
+        let (_, what) = message.rsplit_once(" for column ")?;
+        Some(("the column", what.split(' ').next()?))
+    });
+    match what.and_then(|(what, name)| Some((what, plain(name)?))) {
+        Some((what, name)) => refused(&format!("the user may not read {what} `{name}`")),
+        None => refused("the user may not read a table or column of the query"),
+    }
+}
+
+/// A mismatch by the name in it, unless that is not surely one: under `ANSI_QUOTES` a literal may pass for it.
+fn named(what: &str, name: Option<&str>, number: u16) -> ReadError {
+    match name.and_then(plain) {
+        Some(name) => mismatch(&format!("{what} `{name}`")),
+        None => mismatch(&format!("{what} of such a name, which is not a plain one ({number})")),
+    }
+}
+
+/// What stands between the first two apostrophes.
+fn quoted(message: &str) -> Option<&str> {
+    message.split('\'').nth(1)
+}
+
+/// The name without quotes, if it is made of what names usually are.
+fn plain(name: &str) -> Option<String> {
+    let name: String = name.chars().filter(|letter| !matches!(letter, '`' | '\'')).collect();
+    let fits = (1..=130).contains(&name.len())
+        && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.' | b'$'));
+    fits.then_some(name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_answer_is_told_by_who_must_act_and_repeats_names_alone() {
+        for (number, state, message, reason, told) in [
+            (1969, "70100", "Query execution was interrupted", "store_timeout", "time limit"),
+            (3024, "HY000", "Query execution was interrupted", "store_timeout", "time limit"),
+            (1205, "HY000", "Lock wait timeout exceeded", "store_timeout", "locked"),
+            (1045, "28000", "Access denied for user 'planted'@'planted'", "store_refused", "the password"),
+            (1044, "42000", "Access denied for user 'planted'@'%' to database 'planted'", "store_refused", "no right"),
+            (1049, "42000", "Unknown database 'planted'", "store_refused", "no such database"),
+            (1040, "08004", "Too many connections", "store_refused", "no connection left"),
+            (1226, "42000", "User 'planted' has exceeded the 'x' resource", "store_refused", "no connection left"),
+            (
+                1142,
+                "42000",
+                "SELECT command denied to user 'planted'@'planted' for table `app`.`jobs`",
+                "store_refused",
+                "may not read the table `app.jobs`",
+            ),
+            (
+                1143,
+                "42000",
+                "SELECT command denied to user 'planted'@'planted' for column 'state' in table 'jobs'",
+                "store_refused",
+                "may not read the column `state`",
+            ),
+            (
+                1142,
+                "42000",
+                "DROP command denied to user 'planted'@'x' for table `a`",
+                "schema_mismatch",
+                "would write",
+            ),
+            (1146, "42S02", "Table 'app.jobs' doesn't exist", "schema_mismatch", "no table `app.jobs`"),
+            (1054, "42S22", "Unknown column 'l.epoch' in 'SELECT'", "schema_mismatch", "no column `l.epoch`"),
+            (1054, "42S22", "Unknown column 'planted it' in 'SELECT'", "schema_mismatch", "(1054)"),
+            (1305, "42000", "FUNCTION app.nosuch does not exist", "schema_mismatch", "`app.nosuch`"),
+            (1064, "42000", "You have an error near 'planted' at line 3", "schema_mismatch", "at line 3 of the query"),
+            (1064, "42000", "You have an error near 'planted at line planted'", "schema_mismatch", "syntax error;"),
+            (1222, "21000", "The used SELECT statements have a different", "schema_mismatch", "(1222)"),
+            (1242, "21000", "Subquery returns more than 1 row", "invalid_record", "more than one row"),
+            (1241, "42000", "planted", "schema_mismatch", "(1241)"),
+            (1690, "22003", "BIGINT value is out of range in 'planted'", "invalid_record", "(1690)"),
+            (1792, "25006", "Cannot execute statement in a READ ONLY", "schema_mismatch", "would write"),
+            (1927, "70100", "Connection was killed", "store_unreachable", "not available"),
+            (4031, "HY000", "The client was disconnected by the server", "store_unreachable", "not available"),
+            (1158, "08S01", "planted", "store_unreachable", "(1158)"),
+            (1030, "HY000", "Got error planted from storage engine", "store_refused", "error 1030"),
+        ] {
+            let error = answered(number, state, message);
+            assert_eq!(error.failure().as_str(), reason, "{number} {message}");
+            let text = error.to_string();
+            assert!(text.contains(told) && !text.contains("planted"), "{number}: {text}");
+        }
+    }
+
+    #[test]
+    fn what_the_library_says_is_not_repeated() {
+        for (error, reason, told) in [
+            (Error::Protocol("unknown authentication plugin: planted".to_owned()), "store_refused", "by a way"),
+            (Error::Protocol("planted".to_owned()), "store_unreachable", "does not speak"),
+            (Error::Configuration("RSA planted".into()), "store_refused", "see `tls`"),
+            (Error::Configuration("planted".into()), "store_refused", "as PEM"),
+            (Error::Tls("planted: server does not support TLS".into()), "store_unreachable", "offers no TLS"),
+            (Error::WorkerCrashed, "store_unreachable", "failed"),
+        ] {
+            let error = read_error(error);
+            assert_eq!(error.failure().as_str(), reason);
+            assert!(error.to_string().contains(told) && !error.to_string().contains("planted"), "{error}");
+        }
+    }
+}

@@ -1,0 +1,184 @@
+//! MySQL and MariaDB.
+//!
+//! A reading is one read-only transaction with one prepared `SELECT` in it, in repeatable read: so that statement makes
+//! the snapshot, for all its tables, right after the server has fixed what `NOW(6)` is in it. A snapshot made before, by
+//! `WITH CONSISTENT SNAPSHOT`, would be older than the clock, and its leases would look older than they are.
+
+mod failure;
+mod session;
+mod value;
+
+use std::sync::Arc;
+
+use futures_util::TryStreamExt;
+use sqlx::mysql::{MySql, MySqlConnectOptions, MySqlConnection, MySqlRow, MySqlSslMode, MySqlStatement};
+use sqlx::{AssertSqlSafe, Column, ConnectOptions, Decode, Either, Executor, Row, SqlSafeStr, Statement as _};
+use tokio::time::Instant;
+
+use super::column::{Value, columns};
+use super::link::{Driver, Link};
+use super::rows::{Decoder, no_row};
+use super::transport::{Pem, pem};
+use super::{Host, ReadError, ReadResult, Server, Statement, Store, Tls, Zone};
+use crate::clock;
+use crate::lease::At;
+use failure::{read_error, wants_protection};
+use value::Kind;
+
+/// Which database to read, as whom, and what to ask it.
+#[derive(Clone, Debug)]
+pub struct MysqlQuery {
+    /// The server.
+    pub server: Server,
+    /// The database's name.
+    pub database: Box<str>,
+    /// What is asked.
+    pub statement: Statement,
+    /// What a time means, as the server gives it: none has a zone.
+    pub time_zone: Zone,
+    /// The zone that the server converts a `TIMESTAMP` to, and whose clock `NOW()` shows.
+    pub session_time_zone: Zone,
+    /// The name of the only lease, where the query returns no column `lease`.
+    pub only_lease: Arc<str>,
+    /// How many leases are kept, the first by name.
+    pub max_leases: usize,
+}
+
+/// A connection, and what was learnt of the server at its other end.
+#[derive(Debug)]
+pub(super) struct Open {
+    connection: MySqlConnection,
+    server: session::Server,
+}
+
+impl Driver for MysqlQuery {
+    type Connection = Open;
+
+    async fn connect(&self) -> Result<Open, ReadError> {
+        let options = self.options()?;
+        let connected = match options.connect().await {
+            // Who listens on this machine need not be proven, so there it can have what it wants.
+            Err(error) if wants_protection(&error) && self.server.host.is_local() => {
+                options.ssl_mode(MySqlSslMode::Required).connect().await
+            }
+            connected => connected,
+        };
+        let mut connection = connected.map_err(read_error)?;
+        let server = session::Server::ask(&mut connection).await.map_err(read_error)?;
+        Ok(Open { connection, server })
+    }
+
+    async fn read(&self, open: &mut Open, deadline: Instant) -> ReadResult {
+        let Open { connection, server } = open;
+        let left = deadline.saturating_duration_since(Instant::now());
+        let probe = match &self.statement {
+            Statement::Fixed(_) => None,
+            Statement::Probed { probe, .. } => Some(&**probe),
+        };
+        let answer = server.begin(connection, self.session_time_zone, left, probe).await?;
+        let sql = match &self.statement {
+            Statement::Fixed(sql) => Arc::clone(sql),
+            Statement::Probed { variants, .. } => Statement::variant(variants, answer.as_deref())?,
+        };
+        // Prepared once a connection: the library remembers. As a prepared statement it can only be one.
+        let statement = (&mut *connection).prepare(AssertSqlSafe(sql).into_sql_str()).await.map_err(read_error)?;
+        check(&statement)?;
+        let taken = self.take(&statement, connection).await?;
+        connection.execute("COMMIT").await.map_err(read_error)?;
+        Ok(taken)
+    }
+}
+
+impl MysqlQuery {
+    /// The store that asks this. Nothing is opened yet.
+    #[must_use]
+    pub fn into_store(self) -> Box<dyn Store> {
+        Box::new(Link::new(self))
+    }
+
+    async fn take(&self, statement: &MySqlStatement, connection: &mut MySqlConnection) -> ReadResult {
+        let began = clock::monotonic();
+        let mut rows = statement.query().fetch(connection);
+        let first = rows.try_next().await.map_err(read_error)?;
+        // The snapshot and the store's clock are fixed once the first row is there.
+        let (at, wall_clock) = (At { began, ended: clock::monotonic() }, clock::unix_seconds());
+        let first = first.ok_or_else(no_row)?;
+        // A schema that changed since it was prepared moves the columns of a `SELECT *`: from here on they stay.
+        let kinds: Vec<_> = first.columns().iter().map(|column| Kind::of(column.type_info())).collect();
+        let columns = columns(first.columns().iter().map(Column::name))?;
+        let mut decoder = Decoder::new(columns, &self.only_lease, self.max_leases);
+        let mut row = Some(first);
+        while let Some(present) = row {
+            decoder.row(|at| match (bytes(&present, at), kinds.get(at)) {
+                (Some(bytes), Some(kind)) => kind.value(bytes, self.time_zone),
+                _ => Value::Null,
+            })?;
+            row = rows.try_next().await.map_err(read_error)?;
+        }
+        decoder.finish(at, wall_clock)
+    }
+
+    fn options(&self) -> Result<MySqlConnectOptions, ReadError> {
+        let Self { server, database, .. } = self;
+        // What the library would set of its own accord is set before each read, or left as the server has it.
+        let options = MySqlConnectOptions::new()
+            .set_names(false)
+            .timezone(None)
+            .pipes_as_concat(false)
+            .no_engine_substitution(false)
+            .statement_cache_capacity(STATEMENTS)
+            .disable_statement_logging()
+            .database(database)
+            // The library's own default would be `root`; the server's is a user without a name.
+            .username(server.user.as_deref().unwrap_or_default());
+        let options = match &server.host {
+            Host::Tcp { name, port } => options.host(name).port(*port),
+            Host::Socket(path) => options.socket(path),
+        };
+        let options = match &server.password {
+            Some(file) => options.password(file.read()?.reveal()),
+            None => options,
+        };
+        let Tls::Verify { ca_file, identity } = &server.tls else {
+            return Ok(options.ssl_mode(MySqlSslMode::Disabled));
+        };
+        let options = options.ssl_mode(MySqlSslMode::VerifyIdentity);
+        let options = match ca_file {
+            Some(file) => options.ssl_ca_from_pem(pem("ca_file", file, Pem::Certificate)?),
+            None => options,
+        };
+        Ok(match identity {
+            Some(identity) => options
+                .ssl_client_cert_from_pem(pem("cert_file", &identity.cert_file, Pem::Certificate)?)
+                .ssl_client_key_from_pem(pem("key_file", &identity.key_file, Pem::Key)?),
+            None => options,
+        })
+    }
+}
+
+/// How many statements a connection keeps prepared: one, and another while what is stored changes its version.
+const STATEMENTS: usize = 2;
+
+/// Whether a statement can be a query of the contract, as far as the server tells before it has run.
+fn check(statement: &MySqlStatement) -> Result<(), ReadError> {
+    let mismatch = |what: &str| Err(ReadError::SchemaMismatch(what.to_owned()));
+    match statement.parameters() {
+        Some(Either::Right(1..)) => return mismatch("the query has parameters; nothing fills them"),
+        _ if statement.columns().is_empty() => {
+            return mismatch(
+                "the query would write, or returns nothing; it must be one SELECT that returns the columns of the \
+                 reading contract",
+            );
+        }
+        _ => {}
+    }
+    columns(statement.columns().iter().map(Column::name)).map(drop)
+}
+
+/// The bytes of a value; none for NULL.
+fn bytes(row: &MySqlRow, at: usize) -> Option<&[u8]> {
+    row.try_get_raw(at).ok().and_then(|raw| <&[u8] as Decode<MySql>>::decode(raw).ok())
+}
+
+#[cfg(test)]
+mod tests;

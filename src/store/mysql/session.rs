@@ -1,0 +1,118 @@
+//! What the server is told and asked before each read, in one round trip.
+//!
+//! It is told again each time: a pooler may have given the session to others in between.
+
+use std::fmt::Write as _;
+use std::time::Duration;
+
+use sqlx::mysql::{MySqlConnection, MySqlRow};
+use sqlx::{AssertSqlSafe, Error, raw_sql};
+
+use super::bytes;
+use crate::store::{ReadError, Zone};
+
+/// What this server has that others have not. MariaDB and MySQL name the limit of a statement differently and measure it
+/// in different units; either may be without InnoDB.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Server {
+    limit: Option<Limit>,
+    innodb: bool,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Limit {
+    /// MariaDB's, in seconds.
+    StatementTime,
+    /// MySQL's, in milliseconds.
+    ExecutionTime,
+}
+
+impl Server {
+    /// Asks a server that was just connected to.
+    pub(super) async fn ask(connection: &mut MySqlConnection) -> Result<Self, Error> {
+        let sql = "SHOW GLOBAL VARIABLES WHERE Variable_name IN \
+                   ('max_statement_time', 'max_execution_time', 'innodb_read_only')";
+        let rows = raw_sql(sql).fetch_all(connection).await?;
+        let has = |name: &str| rows.iter().any(|row| bytes(row, 0) == Some(name.as_bytes()));
+        let limit = match () {
+            () if has("max_statement_time") => Some(Limit::StatementTime),
+            () if has("max_execution_time") => Some(Limit::ExecutionTime),
+            () => None,
+        };
+        Ok(Self { limit, innodb: has("innodb_read_only") })
+    }
+
+    /// Sets what must hold for a read that has so much time left, asks whether the server can be written to, runs the
+    /// probe if there is one, and begins the transaction. Gives the probe's answer.
+    pub(super) async fn begin(
+        self,
+        connection: &mut MySqlConnection,
+        zone: Zone,
+        left: Duration,
+        probe: Option<&str>,
+    ) -> Result<Option<String>, ReadError> {
+        let sql = self.prelude(zone, left, probe);
+        let rows = raw_sql(AssertSqlSafe(sql)).fetch_all(connection).await.map_err(super::failure::read_error)?;
+        let (state, answer) = rows.split_first().map_or((None, None), |(state, rest)| (Some(state), rest.first()));
+        if !state.is_some_and(is_writable) {
+            return Err(ReadError::Refused(
+                "this server is read-only: a replica, whose rows lag behind; read the primary".to_owned(),
+            ));
+        }
+        Ok(answer.and_then(|row| bytes(row, 0)).map(|answer| String::from_utf8_lossy(answer).into_owned()))
+    }
+
+    fn prelude(self, zone: Zone, left: Duration, probe: Option<&str>) -> String {
+        // 0 would mean no limit, and waiting for a lock is limited to whole seconds.
+        let (left, whole) = (left.max(Duration::from_millis(1)), left.as_secs().saturating_add(1));
+        let mut sql = format!("SET NAMES utf8mb4, time_zone = '{zone}', lock_wait_timeout = {}", whole.min(86_400));
+        let _ = match self.limit {
+            Some(Limit::StatementTime) => write!(sql, ", max_statement_time = {:.3}", left.as_secs_f64()),
+            Some(Limit::ExecutionTime) => write!(sql, ", max_execution_time = {}", left.as_millis()),
+            None => Ok(()),
+        };
+        // A transaction of its own kind is not enough: the probe is outside it.
+        sql.push_str("; SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY; SELECT @@global.read_only");
+        if self.innodb {
+            // What some services set on their replicas instead.
+            sql.push_str(", @@global.innodb_read_only");
+        }
+        if let Some(probe) = probe {
+            let _ = write!(sql, ";\n{}\n", probe.trim_end().trim_end_matches(';'));
+        }
+        sql.push_str("; START TRANSACTION READ ONLY");
+        sql
+    }
+}
+
+/// Whether none of a server's variables says that it only reads.
+fn is_writable(row: &MySqlRow) -> bool {
+    use sqlx::Row as _;
+    (0..row.len()).all(|at| matches!(bytes(row, at), Some(b"0" | b"OFF")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn prelude(limit: Option<Limit>, left: Duration, probe: Option<&str>) -> String {
+        Server { limit, innodb: true }.prelude("+09:00".parse().unwrap(), left, probe)
+    }
+
+    #[test]
+    fn a_server_is_told_to_give_up_when_the_reader_does_in_its_own_unit() {
+        let (left, none) = (Duration::from_micros(4_567_800), Duration::ZERO);
+        assert!(prelude(Some(Limit::StatementTime), left, None).contains(", max_statement_time = 4.568;"));
+        assert!(prelude(Some(Limit::ExecutionTime), left, None).contains(", max_execution_time = 4567;"));
+        assert!(prelude(Some(Limit::StatementTime), none, None).contains(", max_statement_time = 0.001;"));
+        assert!(prelude(Some(Limit::ExecutionTime), none, None).contains(", max_execution_time = 1;"));
+        assert!(prelude(None, left, None).contains("time_zone = '+09:00', lock_wait_timeout = 5;"));
+    }
+
+    #[test]
+    fn a_probe_stands_before_the_transaction_so_that_it_does_not_fix_the_snapshot() {
+        let sql = prelude(None, Duration::from_secs(1), Some("SELECT 'two' -- of three;\n"));
+        assert!(sql.ends_with(";\nSELECT 'two' -- of three\n; START TRANSACTION READ ONLY"), "{sql}");
+        assert!(sql.find("READ ONLY; SELECT").unwrap() < sql.find("'two'").unwrap(), "{sql}");
+    }
+}

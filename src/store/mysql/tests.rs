@@ -1,0 +1,104 @@
+use std::io::{Read as _, Write as _};
+use std::net::{TcpListener, TcpStream};
+use std::path::Path;
+use std::time::Duration;
+
+use super::*;
+use crate::lease::Epoch;
+use crate::servers;
+use crate::store::PasswordFile;
+
+fn query(port: u16, user: &str, database: &str, password_file: &Path, statement: Statement) -> MysqlQuery {
+    MysqlQuery {
+        server: Server {
+            host: Host::Tcp { name: "127.0.0.1".into(), port },
+            user: Some(user.into()),
+            password: Some(PasswordFile::new(password_file.into())),
+            tls: Tls::Off,
+        },
+        database: database.into(),
+        statement,
+        time_zone: Zone::UTC,
+        session_time_zone: Zone::UTC,
+        only_lease: "own".into(),
+        max_leases: 1,
+    }
+}
+
+/// That a client speaks TLS from here on.
+const SSL: u32 = 0x0800;
+
+fn send(client: &mut TcpStream, sequence: u8, payload: &[u8]) {
+    let length = u8::try_from(payload.len()).unwrap();
+    client.write_all(&[&[length, 0, 0, sequence], payload].concat()).unwrap();
+}
+
+fn receive(client: &mut TcpStream) -> Vec<u8> {
+    let mut header = [0; 4];
+    client.read_exact(&mut header).unwrap();
+    let mut payload = vec![0; usize::from(header[0]) + (usize::from(header[1]) << 8)];
+    client.read_exact(&mut payload).unwrap();
+    payload
+}
+
+/// Greets as MySQL 8 does, and gives the capabilities of whoever answers.
+fn greet(client: &mut TcpStream) -> u32 {
+    let capabilities = [&[0xff, 0xf7 | 0x08, 45, 2, 0, 0xff, 0][..], &[21], &[0; 10]].concat();
+    let greeting = [b"\x0a8.0.40\0\x01\0\0\0saltsalt\0", &capabilities[..], b"saltsaltsalt\0caching_sha2_password\0"];
+    send(client, 0, &greeting.concat());
+    u32::from_le_bytes(receive(client)[..4].try_into().unwrap())
+}
+
+#[tokio::test]
+async fn a_password_that_a_server_takes_over_protected_connections_alone_is_sent_so_within_this_machine() {
+    let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let server = std::thread::spawn(move || {
+        let mut client = listener.accept().unwrap().0;
+        let first = greet(&mut client);
+        // It wants the whole password, and is asked for the key to encrypt it with.
+        send(&mut client, 2, &[1, 4]);
+        assert_eq!(receive(&mut client), [2]);
+        send(&mut client, 4, b"\x01planted");
+        let second = greet(&mut listener.accept().unwrap().0);
+        (first & SSL, second & SSL)
+    });
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("password");
+    std::fs::write(&file, "planted").unwrap();
+    let query = query(port, "planted", "planted", &file, Statement::Fixed("SELECT 'planted'".into()));
+    let error = query.connect().await.map(drop).unwrap_err();
+    assert_eq!(server.join().unwrap(), (0, SSL));
+    // The second connection was cut off; whatever went wrong, nothing of it is told.
+    assert!(matches!(error, ReadError::Unreachable(_)) && !error.to_string().contains("planted"), "{error}");
+}
+
+#[tokio::test]
+async fn of_several_statements_the_one_is_asked_that_fits_what_is_stored_now() {
+    let server = servers::mariadb();
+    let database = server.database();
+    database.execute("CREATE TABLE version (number INT); INSERT INTO version VALUES (2)");
+    let variant = |name: &str, epoch: u64| {
+        let sql = format!("SELECT UTC_TIMESTAMP(6) AS store_now, 'x' AS holder, {epoch} AS epoch");
+        (Box::from(name), Arc::from(sql))
+    };
+    let statement = Statement::Probed {
+        probe: "SELECT CASE number WHEN 2 THEN 'two' WHEN 3 THEN 'three' ELSE number END FROM version; \n".into(),
+        variants: [variant("two", 2), variant("three", 3)].into(),
+    };
+    let login = database.reader();
+    let mut store = query(server.port(), login.name(), database.name(), login.password_file(), statement).into_store();
+    for epoch in [2, 3, 2] {
+        database.execute(&format!("UPDATE version SET number = {epoch}"));
+        let taken = store.read(Instant::now() + Duration::from_secs(60)).await.unwrap();
+        assert_eq!(taken.reading.rows[0].epoch, Some(Epoch(epoch)));
+    }
+    for unknown in ["UPDATE version SET number = 4", "UPDATE version SET number = NULL", "DELETE FROM version"] {
+        database.execute(unknown);
+        let error = store.read(Instant::now() + Duration::from_secs(60)).await.unwrap_err();
+        assert!(
+            matches!(&error, ReadError::SchemaMismatch(told) if told.ends_with("two, three")),
+            "{unknown}: {error}"
+        );
+    }
+}

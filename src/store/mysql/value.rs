@@ -1,0 +1,212 @@
+//! MySQL's binary values.
+//!
+//! The library's own decoding takes a zero date for NULL and wants text to be UTF-8, so the bytes are read here; see
+//! "Binary Protocol Resultset Row" in MySQL's documentation.
+
+use sqlx::mysql::{MySql, MySqlTypeInfo};
+use sqlx::{Type, TypeInfo};
+
+use crate::lease::StoreTime;
+use crate::store::Zone;
+use crate::store::column::Value;
+
+/// How the bytes of a column are read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    Signed,
+    Unsigned,
+    Bits,
+    Float,
+    Double,
+    Decimal,
+    /// A clock on the wall: `DATE`, `DATETIME`, and `TIMESTAMP` too, which comes as the session's clock shows it.
+    Time,
+    Text,
+    Other,
+}
+
+impl Kind {
+    /// How values of a type are read.
+    pub(super) fn of(info: &MySqlTypeInfo) -> Self {
+        match info.name() {
+            "YEAR" => Self::Unsigned,
+            "BIT" => Self::Bits,
+            "FLOAT" => Self::Float,
+            "DOUBLE" => Self::Double,
+            "DECIMAL" => Self::Decimal,
+            "DATE" | "DATETIME" | "TIMESTAMP" => Self::Time,
+            "SET" | "JSON" => Self::Text,
+            // The name of TINYINT(1) does not tell whether it has a sign; and strings are named after their collation,
+            // so that text in a `_bin` collation would pass for binary. These ask what was declared.
+            _ if <u64 as Type<MySql>>::compatible(info) => Self::Unsigned,
+            _ if <i64 as Type<MySql>>::compatible(info) => Self::Signed,
+            _ if <str as Type<MySql>>::compatible(info) => Self::Text,
+            _ => Self::Other,
+        }
+    }
+
+    /// The value of these bytes; times are what the clock on a wall in `zone` shows.
+    pub(super) fn value(self, bytes: &[u8], zone: Zone) -> Value<'_> {
+        let value = match self {
+            Self::Signed => signed(bytes).map(|number| Value::Integer(number.into())),
+            Self::Unsigned => unsigned(bytes).map(|number| Value::Integer(number.into())),
+            Self::Bits => Some(Value::Integer(bytes.iter().fold(0, |number, byte| number << 8 | i128::from(*byte)))),
+            Self::Float => fixed(bytes).map(|bytes| Value::Real(f32::from_le_bytes(bytes).into())),
+            Self::Double => fixed(bytes).map(|bytes| Value::Real(f64::from_le_bytes(bytes))),
+            Self::Decimal => decimal(bytes),
+            Self::Time => Some(Value::Time(time(bytes, zone))),
+            Self::Text => Some(Value::Text(bytes)),
+            Self::Other => None,
+        };
+        value.unwrap_or(Value::Other)
+    }
+}
+
+fn fixed<const N: usize>(bytes: &[u8]) -> Option<[u8; N]> {
+    bytes.try_into().ok()
+}
+
+fn signed(bytes: &[u8]) -> Option<i64> {
+    match bytes.len() {
+        1 => fixed(bytes).map(|bytes| i8::from_le_bytes(bytes).into()),
+        2 => fixed(bytes).map(|bytes| i16::from_le_bytes(bytes).into()),
+        4 => fixed(bytes).map(|bytes| i32::from_le_bytes(bytes).into()),
+        _ => fixed(bytes).map(i64::from_le_bytes),
+    }
+}
+
+fn unsigned(bytes: &[u8]) -> Option<u64> {
+    match bytes.len() {
+        1 => fixed(bytes).map(|bytes| u8::from_le_bytes(bytes).into()),
+        2 => fixed(bytes).map(|bytes| u16::from_le_bytes(bytes).into()),
+        4 => fixed(bytes).map(|bytes| u32::from_le_bytes(bytes).into()),
+        _ => fixed(bytes).map(u64::from_le_bytes),
+    }
+}
+
+/// A decimal, which comes written out: exact where it is whole.
+fn decimal<'v>(bytes: &[u8]) -> Option<Value<'v>> {
+    let text = std::str::from_utf8(bytes).ok()?;
+    let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
+    match whole.parse() {
+        Ok(number) if fraction.bytes().all(|digit| digit == b'0') => Some(Value::Integer(number)),
+        _ => text.parse().ok().map(Value::Real),
+    }
+}
+
+/// How many bytes follow, the year in two, month and day; hour, minute and second unless they are zero; microseconds
+/// likewise. Nothing at all, or a month or day of zero, is no time, and not NULL either.
+fn time(bytes: &[u8], zone: Zone) -> Option<StoreTime> {
+    let [_, year, century, month, day, clock @ ..] = bytes else { return None };
+    let (seconds, micros) = match clock {
+        [] => (0, 0),
+        [hour, minute, second] => (seconds(*hour, *minute, *second), 0),
+        [hour, minute, second, micros @ ..] => (seconds(*hour, *minute, *second), u32::from_le_bytes(fixed(micros)?)),
+        _ => return None,
+    };
+    let days = days(u16::from_le_bytes([*year, *century]), *month, *day)?;
+    let micros = (days * 86_400 + seconds) * 1_000_000 + i64::from(micros);
+    StoreTime::from_unix_micros(zone.utc_micros(micros)).ok()
+}
+
+fn seconds(hour: u8, minute: u8, second: u8) -> i64 {
+    (i64::from(hour) * 60 + i64::from(minute)) * 60 + i64::from(second)
+}
+
+/// Days since 1970-01-01, for a day that is in the calendar. With years that begin in March a leap day is the last of its
+/// year.
+fn days(year: u16, month: u8, day: u8) -> Option<i64> {
+    let leaps = |year: i64| year / 4 - year / 100 + year / 400;
+    let (given, month) = (i64::from(year), i64::from(month));
+    let last = match month {
+        2 if leaps(given) > leaps(given - 1) => 29,
+        2 => 28,
+        4 | 6 | 9 | 11 => 30,
+        1..=12 => 31,
+        _ => return None,
+    };
+    let year = given - i64::from(month < 3);
+    let of_year = ((month + 9) % 12 * 153 + 2) / 5 + i64::from(day) - 1;
+    (1..=last).contains(&day).then_some(year * 365 + leaps(year) + of_year - 719_468)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn micros(bytes: &[u8], zone: &str) -> Option<i64> {
+        time(bytes, zone.parse().unwrap()).map(StoreTime::unix_micros)
+    }
+
+    #[test]
+    fn a_time_is_what_a_clock_in_the_declared_zone_shows() {
+        assert_eq!(micros(&[4, 0xb2, 7, 1, 1], "UTC"), Some(0));
+        assert_eq!(micros(&[4, 0xb1, 7, 12, 31], "UTC"), Some(-86_400_000_000));
+        assert_eq!(micros(&[7, 0xb2, 7, 1, 1, 9, 0, 1], "+09:00"), Some(1_000_000));
+        assert_eq!(micros(&[11, 0xb2, 7, 1, 1, 0, 0, 0, 1, 0, 0, 0], "-01:00"), Some(3_600_000_001));
+        // 2026-11-30 12:00:00 and 2024-02-29.
+        assert_eq!(micros(&[7, 0xea, 7, 11, 30, 12, 0, 0], "UTC"), Some(1_796_040_000_000_000));
+        assert_eq!(micros(&[4, 0xe8, 7, 2, 29], "UTC"), Some(1_709_164_800_000_000));
+        // The first and the last of MySQL's years that have a place on the clock.
+        assert_eq!(micros(&[4, 1, 0, 1, 1], "UTC"), Some(-62_135_596_800_000_000));
+        assert_eq!(
+            micros(&[11, 0x0f, 0x27, 12, 31, 23, 59, 59, 0x3f, 0x42, 0x0f, 0], "UTC"),
+            Some(253_402_300_799_999_999)
+        );
+    }
+
+    #[test]
+    fn what_is_in_no_calendar_is_no_time() {
+        for bytes in [
+            &[0][..],
+            &[4, 0, 0, 0, 0],
+            &[4, 0xea, 7, 0, 1],
+            &[4, 0xea, 7, 1, 0],
+            &[4, 0xea, 7, 13, 1],
+            &[4, 0xea, 7, 2, 29],
+            &[4, 0xea, 7, 4, 31],
+            &[4, 0, 0, 1, 1],
+            &[5, 0xea, 7, 1, 1, 1],
+            &[8, 0xea, 7, 1, 1, 1, 1, 1, 1],
+            &[],
+        ] {
+            assert_eq!(micros(bytes, "UTC"), None, "{bytes:?}");
+        }
+        // It leaves the range in UTC alone.
+        assert_eq!(micros(&[7, 0x0f, 0x27, 12, 31, 23, 59, 59], "-01:00"), None);
+    }
+
+    #[test]
+    fn numbers_are_exact_whatever_their_size_and_sign() {
+        let integer = |kind: Kind, bytes: &[u8]| match kind.value(bytes, Zone::UTC) {
+            Value::Integer(number) => Some(number),
+            _ => None,
+        };
+        assert_eq!(integer(Kind::Signed, &[0xff]), Some(-1));
+        assert_eq!(integer(Kind::Unsigned, &[0xff]), Some(255));
+        assert_eq!(integer(Kind::Signed, &[0, 0x80]), Some(-32_768));
+        assert_eq!(integer(Kind::Unsigned, &[0xea, 7]), Some(2026));
+        assert_eq!(integer(Kind::Signed, &[0xff; 4]), Some(-1));
+        assert_eq!(integer(Kind::Unsigned, &[0xff; 8]), Some(u64::MAX.into()));
+        assert_eq!(integer(Kind::Signed, &[0xff; 8]), Some(-1));
+        assert_eq!(integer(Kind::Signed, &[1; 3]), None);
+        assert_eq!(integer(Kind::Bits, &[2, 1]), Some(513));
+        assert_eq!(integer(Kind::Decimal, b"-7.000"), Some(-7));
+        assert_eq!(integer(Kind::Decimal, b"18446744073709551616"), Some(1 << 64));
+        assert_eq!(integer(Kind::Decimal, b"1.5"), None);
+    }
+
+    #[test]
+    fn numbers_with_a_fraction_are_those() {
+        let real = |kind: Kind, bytes: &[u8]| match kind.value(bytes, Zone::UTC) {
+            Value::Real(number) => Some(number),
+            _ => None,
+        };
+        assert_eq!(real(Kind::Decimal, b"-0.500"), Some(-0.5));
+        assert_eq!(real(Kind::Decimal, &[b'9'; 65]), Some(1e65));
+        assert_eq!(real(Kind::Decimal, b"planted"), None);
+        assert_eq!(real(Kind::Float, &1.5_f32.to_le_bytes()), Some(1.5));
+        assert_eq!(real(Kind::Double, &1.5_f64.to_le_bytes()), Some(1.5));
+        assert_eq!(real(Kind::Double, &[0; 4]), None);
+    }
+}

@@ -1,0 +1,104 @@
+//! What can go wrong on the way to a server, and the files that protect the way.
+
+use std::io;
+use std::path::Path;
+
+use super::ReadError;
+
+/// Says of a connection that could not be made, or broke, what happened. No address, path or name is told.
+pub(super) fn broken(error: &io::Error) -> ReadError {
+    let what = match error.kind() {
+        io::ErrorKind::ConnectionRefused => "nothing listens at the configured host and port or socket",
+        io::ErrorKind::ConnectionReset | io::ErrorKind::BrokenPipe | io::ErrorKind::UnexpectedEof => {
+            "the server ended the connection"
+        }
+        io::ErrorKind::NotFound => "there is no socket at the configured path",
+        io::ErrorKind::PermissionDenied => "the exporter may not use the socket",
+        // The library gives it no kind of its own.
+        _ if error.to_string().contains("failed to lookup address") => "the configured host's name is not known",
+        io::ErrorKind::InvalidData => return unprotected(&error.to_string()),
+        kind => return ReadError::Unreachable(format!("the server cannot be reached: {kind}")),
+    };
+    ReadError::Unreachable(what.to_owned())
+}
+
+/// Says why a connection that should be protected is not, from the text that is all that the library gives. Whatever is
+/// not known here is not passed on.
+pub(super) fn unprotected(text: &str) -> ReadError {
+    const KNOWN: [(&str, &str); 7] = [
+        ("does not support TLS", "the server offers no TLS; turn it on there, or write `tls: { mode: off }`"),
+        (
+            "UnknownIssuer",
+            "TLS: the server's certificate is not signed by anyone trusted; name who signed it in `ca_file`",
+        ),
+        ("NotValidForName", "TLS: the server's certificate is for another host"),
+        ("not valid for name", "TLS: the server's certificate is for another host"),
+        ("xpired", "TLS: the server's certificate has expired"),
+        ("CertificateRequired", "TLS: the server asks for a client certificate; give `cert_file` and `key_file`"),
+        ("fatal alert", "TLS: the server does not accept the exporter, or its client certificate"),
+    ];
+    let known = KNOWN.into_iter().find(|(part, _)| text.contains(part));
+    let what = known.map_or("TLS: the two sides cannot agree on a protected connection", |(_, what)| what);
+    ReadError::Unreachable(what.to_owned())
+}
+
+/// What a file in PEM must hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Pem {
+    Certificate,
+    Key,
+}
+
+/// Reads the file in PEM that `key` of the configuration names, anew for each connection: so it can be replaced.
+///
+/// # Errors
+/// [`ReadError::Refused`] when it cannot be read, or does not hold what it should.
+pub(super) fn pem(key: &'static str, path: &Path, holds: Pem) -> Result<Vec<u8>, ReadError> {
+    let refused = |what: &str| ReadError::Refused(format!("the file that `{key}` names {what}"));
+    let content = std::fs::read(path).map_err(|error| match error.kind() {
+        io::ErrorKind::NotFound => refused("is not there"),
+        io::ErrorKind::PermissionDenied => refused("may not be read by the exporter's user"),
+        kind => refused(&format!("cannot be read: {kind}")),
+    })?;
+    let (mark, what) = match holds {
+        Pem::Certificate => ("-----BEGIN CERTIFICATE-----", "holds no certificate in PEM"),
+        Pem::Key => ("PRIVATE KEY-----", "holds no private key in PEM"),
+    };
+    if content.windows(mark.len()).any(|part| part == mark.as_bytes()) { Ok(content) } else { Err(refused(what)) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_connection_that_fails_is_told_without_what_the_library_says() {
+        for (error, told) in [
+            (io::Error::new(io::ErrorKind::ConnectionRefused, "planted"), "nothing listens"),
+            (io::Error::new(io::ErrorKind::UnexpectedEof, "planted"), "ended the connection"),
+            (io::Error::new(io::ErrorKind::HostUnreachable, "planted"), "host unreachable"),
+            (io::Error::other("planted"), "cannot be reached"),
+            (io::Error::other("failed to lookup address information: planted"), "name is not known"),
+            (io::Error::new(io::ErrorKind::InvalidData, "planted: UnknownIssuer"), "not signed by anyone trusted"),
+            (io::Error::new(io::ErrorKind::InvalidData, "planted"), "cannot agree"),
+        ] {
+            let error = broken(&error);
+            assert_eq!(error.failure().as_str(), "store_unreachable");
+            let text = error.to_string();
+            assert!(text.contains(told) && !text.contains("planted"), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_file_that_should_protect_and_does_not_is_told_by_its_key_alone() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("planted");
+        let told = |key, holds| pem(key, &path, holds).unwrap_err().to_string();
+        assert_eq!(told("ca_file", Pem::Certificate), "the file that `ca_file` names is not there");
+        std::fs::write(&path, "planted").unwrap();
+        assert_eq!(told("key_file", Pem::Key), "the file that `key_file` names holds no private key in PEM");
+        std::fs::write(&path, "-----BEGIN CERTIFICATE-----\n").unwrap();
+        assert!(pem("ca_file", &path, Pem::Certificate).is_ok());
+        assert_eq!(told("key_file", Pem::Key), "the file that `key_file` names holds no private key in PEM");
+    }
+}

@@ -1,0 +1,101 @@
+//! The reading contract: every deviation is told by name, and nothing is ever written.
+
+use super::{SOURCE, STEADY, complaint, config, database, scrape};
+use crate::harness::check;
+use crate::harness::store::folder;
+
+#[test]
+fn every_deviation_of_a_query_from_the_contract_is_told_by_name_and_nothing_is_written() {
+    let database = database();
+    database.execute("CREATE TABLE job (name VARCHAR(20), beat DOUBLE); INSERT INTO job VALUES ('nightly', 1000)");
+    let name = database.name();
+    let no_table = format!("there is no table `{name}.jobs`");
+    let no_routine = format!("there is no routine `{name}.nosuch`");
+    let no_select = "would write";
+    let cases = [
+        ("SELECT NOW() AS store_now, name AS lease, beat AS last_beat FROM job", "schema_mismatch", "`last_beat`"),
+        ("SELECT name AS lease, beat AS renewed_at FROM job", "schema_mismatch", "`store_now`"),
+        ("SELECT NOW() AS store_now, 1 AS due, 2 AS due", "schema_mismatch", "the column `due` twice"),
+        ("SELECT NOW() AS store_now, COUNT(*) FROM job", "schema_mismatch", "an expression as column 2"),
+        ("SELECT NOW() AS store_now, name AS lease FROM jobs", "schema_mismatch", no_table.as_str()),
+        ("SELECT NOW() AS store_now, title AS lease FROM job", "schema_mismatch", "there is no column `title`"),
+        ("SELECT nosuch() AS store_now", "schema_mismatch", no_routine.as_str()),
+        ("SELEC NOW() AS store_now", "schema_mismatch", "syntax error, at line 1"),
+        ("SELECT NOW() AS store_now\nFORM job", "schema_mismatch", "syntax error, at line 2"),
+        ("SELECT NOW() AS store_now; DELETE FROM job", "schema_mismatch", "one SELECT"),
+        ("SELECT ? AS store_now", "schema_mismatch", "has parameters"),
+        ("INSERT INTO job VALUES ('x', 1)", "schema_mismatch", no_select),
+        ("INSERT INTO job VALUES ('x', 1) RETURNING 1000 AS store_now", "schema_mismatch", "the query would write"),
+        ("DELETE FROM job RETURNING 1000 AS store_now, name AS lease", "schema_mismatch", "the query would write"),
+        ("UPDATE job SET name = 'x'", "schema_mismatch", no_select),
+        ("DROP TABLE job", "schema_mismatch", no_select),
+        ("TRUNCATE job", "schema_mismatch", no_select),
+        ("ALTER TABLE job ADD COLUMN more INT", "schema_mismatch", no_select),
+        ("CREATE TEMPORARY TABLE more (a INT)", "schema_mismatch", no_select),
+        ("SET @a = 1", "schema_mismatch", no_select),
+        ("COMMIT", "schema_mismatch", no_select),
+        ("SELECT NOW() INTO @store_now", "schema_mismatch", no_select),
+        ("SELECT NOW() AS store_now FROM job FOR UPDATE", "schema_mismatch", "the query would write"),
+        ("-- nothing", "schema_mismatch", no_select),
+        ("SELECT NOW() AS store_now FROM job WHERE name = 'none'", "invalid_record", "returned no row"),
+        ("SELECT NULL AS store_now, name AS lease FROM job", "invalid_record", "`store_now` is NULL"),
+        ("SELECT 'soon' AS store_now", "invalid_record", "`store_now` is unreadable"),
+        ("SELECT x'00' AS store_now", "invalid_record", "`store_now` is wrong_type"),
+        ("SELECT 1e300 AS store_now", "invalid_record", "`store_now` is out_of_range"),
+        ("SELECT UNIX_TIMESTAMP() * 1000 AS store_now", "invalid_record", "`store_now` is out_of_range"),
+        (
+            "SELECT NOW() AS store_now, CAST(1 AS UNSIGNED) - 2 AS due",
+            "invalid_record",
+            "fails on a stored value (1690)",
+        ),
+        ("SELECT NOW() AS store_now, (SELECT 1 UNION SELECT 2) AS due", "invalid_record", "more than one row"),
+    ];
+    // Neither its owner nor whoever may only read it can write through the exporter.
+    for (who, login) in [("owner", database.owner()), ("reader", database.reader())] {
+        for (query, reason, told) in cases {
+            let yaml = config(&database, "", query)
+                .replace(database.url(), login.url())
+                .replace(&database.password_file().display().to_string(), &login.password_file().display().to_string());
+            let complaint = complaint(&yaml);
+            // Of what the reader has no right to, the server says that first.
+            let denied =
+                who == "reader" && ["no right", "may not run", "would write"].iter().any(|no| complaint.contains(no));
+            let expected = complaint.contains(&format!("({reason})")) && complaint.contains(told);
+            assert!(expected || denied, "{who}: {query}: {complaint}");
+            assert_eq!(database.query("SELECT * FROM job"), "nightly\t1000", "{who}: {query} changed the store");
+        }
+    }
+    assert_eq!(database.query("SHOW TABLES"), "job");
+}
+
+#[test]
+fn a_deviation_shows_at_a_scrape_as_it_does_when_checked() {
+    let database = database();
+    let yaml = config(&database, "", "SELECT NOW() AS store_now, name AS lease FROM job");
+    let metrics = scrape(&(yaml + "leases:\n  - match: { lease: nightly }\n"));
+    assert_eq!(metrics.says(SOURCE, "nightly"), Some(("unknown", "schema_mismatch")));
+    assert_eq!(metrics.source("lease_source_up", SOURCE), Some(0.0));
+}
+
+#[test]
+fn a_query_that_keeps_the_contract_is_read_and_its_clock_is_the_servers() {
+    let database = database();
+    let whole = check(folder().path(), &config(&database, "", STEADY));
+    assert_eq!(whole.code, Some(0), "{}", whole.all());
+    assert!(whole.stdout.contains("read: 1 leases in 1 rows") && !whole.stdout.contains("not "), "{}", whole.stdout);
+    let metrics = scrape(&config(&database, "", &STEADY.replace("'steady' AS lease, ", "")));
+    assert_eq!(metrics.says(SOURCE, SOURCE), Some(("active", "progressing")));
+    let offset = metrics.source("lease_source_clock_offset_seconds", SOURCE).unwrap();
+    assert!(offset.abs() < 60.0, "{offset}");
+}
+
+#[test]
+fn a_query_that_gives_the_clock_alone_has_no_lease_and_is_up() {
+    let database = database();
+    database.execute("CREATE TABLE job (name VARCHAR(20))");
+    let query =
+        "SELECT UTC_TIMESTAMP(6) AS store_now, j.name AS lease FROM (SELECT 1 AS one) AS o LEFT JOIN job AS j ON TRUE";
+    let metrics = scrape(&config(&database, "", query));
+    assert_eq!(metrics.leases(SOURCE), Vec::<&str>::new());
+    assert_eq!(metrics.source("lease_source_up", SOURCE), Some(1.0));
+}

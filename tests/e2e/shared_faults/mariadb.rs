@@ -1,0 +1,125 @@
+//! MariaDB, and what befalls it alone.
+
+use std::cell::RefCell;
+use std::net::{SocketAddr, TcpStream};
+use std::path::Path;
+
+use super::backend::{Backend, Fault, HOLDER, LEASE, crowd};
+use super::postgres::source;
+use crate::harness::eventually;
+use crate::harness::proxy::Proxy;
+use crate::servers::{Database, Kind, Server};
+
+pub(super) struct MariaDb {
+    database: Database,
+    server: Server,
+    crowd: RefCell<Vec<TcpStream>>,
+}
+
+/// What is asked, wherever the table comes from.
+pub(super) const QUERY: &str =
+    "SELECT UTC_TIMESTAMP(6) AS store_now, lease.* FROM (SELECT 1) AS one LEFT JOIN lease ON true";
+
+/// A table with the lease in it.
+pub(super) fn table() -> String {
+    format!(
+        "CREATE TABLE lease (lease varchar(100), holder varchar(100), epoch bigint, acquired_at datetime(6), \
+         renewed_at datetime(6), expires_at datetime(6), progress_at datetime(6), progress_epoch bigint, due bigint); \
+         INSERT INTO lease VALUES ('{LEASE}', '{HOLDER}', 7, UTC_TIMESTAMP(6) - INTERVAL 9 SECOND, UTC_TIMESTAMP(6), \
+         UTC_TIMESTAMP(6) + INTERVAL 1 DAY, UTC_TIMESTAMP(6), 7, 3)"
+    )
+}
+
+impl MariaDb {
+    pub(super) fn start() -> Self {
+        // Clients of the crowd say nothing at all, which it would not bear for long.
+        let server = Server::start(Kind::MariaDb, &["max_connections=10", "connect_timeout=120"]);
+        let database = server.database();
+        database.execute(&table());
+        Self { database, server, crowd: RefCell::default() }
+    }
+
+    fn count(&self, of: &str) -> usize {
+        let of = format!("SELECT count(*) FROM information_schema.processlist WHERE {of}");
+        self.database.query(&of).parse().unwrap()
+    }
+}
+
+impl Backend for MariaDb {
+    fn server(&self) -> &Server {
+        &self.server
+    }
+
+    fn source(&self, name: &str, address: SocketAddr, timeout: &str) -> String {
+        source(&self.database, name, address, timeout, QUERY)
+    }
+
+    fn password(&self) -> (&Path, &str) {
+        (self.database.password_file(), self.database.reader().password())
+    }
+
+    fn kick(&self) {
+        self.database.execute(&format!("KILL USER {}", self.database.reader().name()));
+    }
+
+    fn connections(&self) -> usize {
+        self.count(&format!("user = '{}'", self.database.reader().name()))
+    }
+
+    fn faults<'a>(&'a self, _: &'a Proxy) -> Vec<Fault<'a>> {
+        let (name, reader) = (self.database.name(), self.database.reader().name());
+        let sql = |sql: &str| {
+            let sql = sql.to_owned();
+            move || self.database.execute(&sql)
+        };
+        let fails = |name, reason, make: &str, repair: &str| Fault::of_server(name, reason, sql(make), sql(repair));
+        vec![
+            fails(
+                "a revoked grant",
+                "store_refused",
+                // A connection goes on with what its database granted when it was chosen.
+                &format!("REVOKE SELECT ON {name}.* FROM {reader}@'%'; KILL USER {reader}"),
+                &format!("GRANT SELECT ON {name}.* TO {reader}@'%'"),
+            ),
+            fails(
+                "a dropped table",
+                "schema_mismatch",
+                "RENAME TABLE lease TO elsewhere",
+                "RENAME TABLE elsewhere TO lease",
+            ),
+            fails(
+                "a column of another name",
+                "schema_mismatch",
+                "ALTER TABLE lease RENAME COLUMN holder TO whoever",
+                "ALTER TABLE lease RENAME COLUMN whoever TO holder",
+            ),
+            fails(
+                "a slow query",
+                "store_timeout",
+                "RENAME TABLE lease TO kept; CREATE VIEW lease AS SELECT * FROM kept WHERE SLEEP(60) = 0",
+                "DROP VIEW lease; RENAME TABLE kept TO lease",
+            ),
+            Fault::of_server(
+                "the connection limit",
+                "store_refused",
+                || {
+                    self.kick();
+                    eventually("the reader to be gone", || (self.connections() == 0).then_some(()));
+                    *self.crowd.borrow_mut() = crowd(&self.server);
+                },
+                || {
+                    self.crowd.borrow_mut().clear();
+                    eventually("the crowd to be gone", || {
+                        (self.count("user = 'unauthenticated user'") == 0).then_some(())
+                    });
+                },
+            ),
+            fails(
+                "failover to a read-only one",
+                "store_refused",
+                "SET GLOBAL read_only = 1",
+                "SET GLOBAL read_only = 0",
+            ),
+        ]
+    }
+}
