@@ -4,6 +4,7 @@
 //! it, and says of a failure who must act on it.
 
 mod column;
+#[cfg_attr(not(feature = "redis"), expect(dead_code, reason = "checked, and then refused, in any build"))]
 pub mod keys;
 mod limit;
 #[cfg(any(feature = "mysql", feature = "postgres", feature = "redis"))]
@@ -18,8 +19,6 @@ mod rows;
 mod server;
 pub mod sqlite;
 mod statement;
-#[cfg(feature = "redis")]
-mod tls;
 #[cfg(any(feature = "mysql", feature = "postgres", feature = "redis"))]
 mod transport;
 mod zone;

@@ -8,13 +8,11 @@ use redis::{
     AsyncConnectionConfig, Client, ClientTlsConfig, ConnectionAddr, IntoConnectionInfo, ProtocolVersion,
     RedisConnectionInfo, RedisError, TlsCertificates, Value,
 };
-use rustls::pki_types::CertificateDer;
-use rustls::pki_types::pem::PemObject as _;
 use tokio::time::timeout;
 
 use super::failure::{answered, not_understood, read_error};
 use super::{Place, RedisKeys};
-use crate::store::tls::choose_cryptography;
+use crate::store::transport::{Pem, pem};
 use crate::store::{Host, Identity, ReadError, Tls};
 
 /// How long one sentinel may take before the next is asked.
@@ -145,23 +143,21 @@ fn host(parts: &[Value]) -> Option<Host> {
 }
 
 fn certificates(ca_file: Option<&Path>, identity: Option<&Identity>) -> Result<TlsCertificates, ReadError> {
-    let root_cert = ca_file.map(|file| pem("ca_file", file)).transpose()?;
-    if let Some(pem) = &root_cert
-        && !CertificateDer::pem_slice_iter(pem).any(|certificate| certificate.is_ok())
-    {
-        return Err(ReadError::Refused("the file that `ca_file` names holds no certificate".to_owned()));
-    }
+    let root_cert = ca_file.map(|file| pem("ca_file", file, Pem::Certificate)).transpose()?;
     let client_tls = match identity {
         None => None,
         Some(identity) => Some(ClientTlsConfig {
-            client_cert: pem("cert_file", &identity.cert_file)?,
-            client_key: pem("key_file", &identity.key_file)?,
+            client_cert: pem("cert_file", &identity.cert_file, Pem::Certificate)?,
+            client_key: pem("key_file", &identity.key_file, Pem::Key)?,
         }),
     };
     Ok(TlsCertificates { client_tls, root_cert })
 }
 
-fn pem(key: &str, file: &Path) -> Result<Vec<u8>, ReadError> {
-    std::fs::read(file)
-        .map_err(|error| ReadError::Refused(format!("the file that `{key}` names cannot be read: {}", error.kind())))
+/// Makes sure that one implementation of cryptography is chosen for the whole process, before a connection asks for it.
+fn choose_cryptography() {
+    if rustls::crypto::CryptoProvider::get_default().is_none() {
+        // Whoever was faster chose the same.
+        let _ = rustls::crypto::ring::default_provider().install_default();
+    }
 }

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use redis::{ErrorKind, RedisError, ServerError};
 
 use crate::store::ReadError;
+use crate::store::transport::{broken, unprotected};
 
 /// Why a transaction was not carried out.
 #[derive(Debug)]
@@ -104,8 +105,8 @@ pub(super) fn read_error(error: RedisError) -> ReadError {
     match error.kind() {
         ErrorKind::Io => match cause(&error) {
             None => ReadError::Unreachable("the server ended the connection".to_owned()),
-            Some(cause) => match cause.downcast_ref() {
-                Some(error) => of_connection(error),
+            Some(cause) => match cause.downcast_ref::<io::Error>() {
+                Some(error) => broken(error),
                 None => {
                     ReadError::Unreachable("TLS: neither the host's name nor the system's trust can be used".to_owned())
                 }
@@ -113,8 +114,8 @@ pub(super) fn read_error(error: RedisError) -> ReadError {
         },
         ErrorKind::Parse => not_understood(),
         ErrorKind::InvalidClientConfig | ErrorKind::Client => {
-            match cause(&error).and_then(|cause| cause.downcast_ref()) {
-                Some(error) => ReadError::Unreachable(of_tls(error).to_owned()),
+            match cause(&error).and_then(|cause| cause.downcast_ref::<rustls::Error>()) {
+                Some(error) => unprotected(&error.to_string()),
                 None => ReadError::Refused("the client certificate or its key cannot be used".to_owned()),
             }
         }
@@ -129,51 +130,4 @@ pub(super) fn read_error(error: RedisError) -> ReadError {
 /// What the client itself was told. It is shared there, and the pointer to it is an error of its own.
 fn cause(error: &RedisError) -> Option<&(dyn Error + Send + Sync + 'static)> {
     error.source()?.downcast_ref::<Arc<dyn Error + Send + Sync>>().map(AsRef::as_ref)
-}
-
-/// The connection could not be made, or broke.
-fn of_connection(error: &io::Error) -> ReadError {
-    let inner = error.get_ref();
-    if let Some(error) = inner.and_then(|inner| inner.downcast_ref::<rustls::Error>()) {
-        return ReadError::Unreachable(of_tls(error).to_owned());
-    }
-    let what = match error.kind() {
-        io::ErrorKind::ConnectionRefused => "nothing listens at the configured host and port",
-        io::ErrorKind::ConnectionReset | io::ErrorKind::BrokenPipe | io::ErrorKind::UnexpectedEof => {
-            "the server ended the connection"
-        }
-        io::ErrorKind::NotFound => "there is no socket at the configured path",
-        io::ErrorKind::PermissionDenied => "the exporter may not use the socket",
-        // The system's resolver has no kind of its own.
-        _ if error.raw_os_error().is_none() && error.to_string().contains("lookup address") => {
-            "the host's name cannot be resolved"
-        }
-        kind => return ReadError::Unreachable(format!("the server cannot be reached: {kind}")),
-    };
-    ReadError::Unreachable(what.to_owned())
-}
-
-/// What is wrong with a connection that should be protected.
-fn of_tls(error: &rustls::Error) -> &'static str {
-    use rustls::{AlertDescription, CertificateError, Error};
-    match error {
-        Error::InvalidCertificate(CertificateError::UnknownIssuer) => {
-            "TLS: the server's certificate is not signed by anyone trusted; name who signed it in `ca_file`"
-        }
-        Error::InvalidCertificate(
-            CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. },
-        ) => "TLS: the server's certificate is for another host",
-        Error::InvalidCertificate(CertificateError::Expired | CertificateError::ExpiredContext { .. }) => {
-            "TLS: the server's certificate has expired"
-        }
-        Error::InvalidCertificate(_) => "TLS: the server's certificate is not valid",
-        Error::AlertReceived(AlertDescription::CertificateRequired | AlertDescription::HandshakeFailure) => {
-            "TLS: the server asks for a client certificate; give `cert_file` and `key_file`"
-        }
-        Error::AlertReceived(
-            AlertDescription::UnknownCA | AlertDescription::BadCertificate | AlertDescription::CertificateUnknown,
-        ) => "TLS: the server does not trust the client certificate",
-        Error::InvalidMessage(_) => "TLS: what answers there does not speak TLS; turn it on there, or write `redis://`",
-        _ => "TLS: the two sides cannot agree on a protected connection",
-    }
 }

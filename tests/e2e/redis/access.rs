@@ -88,20 +88,22 @@ fn a_password_is_read_anew_for_each_connection_and_a_wrong_one_is_not_repeated()
 #[test]
 fn whoever_must_act_is_told_what_is_wrong() {
     for kind in wanted(&KINDS) {
-        let server = Server::start(kind, &["requirepass=x", "maxclients=40"]);
+        let server = Server::start(kind, &["maxclients=40"]);
+        let keyspace = server.keyspace();
         let folder = folder();
         let port = server.port();
         let wrong = |url: &str, told: &str| {
             let line = refused(folder.path(), &config_at(url, "timeout: 2s", "lock: \"lock:*\""));
             assert!(line.contains(told) && !line.contains("127.0.0.1"), "{url}: {line}");
         };
-        wrong(&format!("redis://127.0.0.1:{port}"), "(store_refused): the server asks for a password");
         wrong(&format!("redis://nobody@127.0.0.1:{port}"), "(store_refused): the server refuses the user");
         wrong(&format!("redis://nobody@127.0.0.1:{port}/5"), "(store_refused): the server refuses the user");
         wrong(&format!("rediss://localhost:{port}"), "(store_timeout): connecting took too long");
         wrong("redis://127.0.0.1:1", "(store_unreachable): nothing listens");
         wrong("redis://%2Fnowhere%2Fredis.sock", "(store_unreachable): there is no socket");
-        wrong("redis://no-such-host.invalid", "(store_unreachable): the host's name cannot be resolved");
+        wrong("redis://no-such-host.invalid", "(store_unreachable): the configured host's name is not known");
+        keyspace.command(&["ACL", "SETUSER", "default", "resetpass", ">secret"]);
+        wrong(&format!("redis://127.0.0.1:{port}"), "(store_refused): the server asks for a password");
         let crowd: Vec<_> = (0..60).map(|_| std::net::TcpStream::connect(("127.0.0.1", port))).collect();
         wrong(&format!("redis://127.0.0.1:{port}"), "(store_refused): the server has no connection left");
         drop(crowd);

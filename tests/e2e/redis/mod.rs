@@ -34,7 +34,7 @@ fn config(keyspace: &Keyspace, more: &str, keys: &str) -> String {
 /// What a look at a source comes to when it cannot be read: the reason, and what is told.
 fn refused(folder: &Path, yaml: &str) -> String {
     let check = check(folder, yaml);
-    assert_eq!(check.code, Some(2), "{}", check.all());
+    assert_eq!(check.code, Some(2), "{yaml}{}", check.all());
     let line = check.stdout.lines().find(|line| line.contains("cannot be read"));
     line.unwrap_or_else(|| panic!("{}", check.all())).to_owned()
 }
