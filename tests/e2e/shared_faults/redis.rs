@@ -123,9 +123,7 @@ impl Backend for Redis {
             ),
             Fault::of_server(
                 "the connection limit",
-                // It says so to whoever connects, and hangs up before it is asked anything: what comes unasked counts for
-                // nothing with the client.
-                "store_unreachable",
+                "store_refused",
                 || {
                     self.kick();
                     *self.crowd.borrow_mut() = crowd(&self.server);
@@ -137,7 +135,7 @@ impl Backend for Redis {
             ),
             Fault::of_server(
                 "a script that runs on",
-                "store_unreachable",
+                "store_refused",
                 || *self.script.borrow_mut() = Some(self.keyspace.begin(&["EVAL", "while true do end", "0"])),
                 command(&["SCRIPT", "KILL"]),
             ),
