@@ -4,6 +4,7 @@
 pub mod clock;
 pub mod command;
 pub mod config;
+mod duration;
 pub mod expose;
 pub mod lease;
 pub mod log;

@@ -47,6 +47,7 @@ fn introduction(source: &Source) -> String {
     let origin = match source.origin {
         Origin::Preset(name) => format!("preset {name}"),
         Origin::Query => "a query".to_owned(),
+        Origin::Keys => "keys".to_owned(),
     };
     let Source { name, store, rules, .. } = source;
     format!("{name}: {store}, {origin}, {} leases, times on the {}'s clock", rules.kind, rules.clock)

@@ -2,6 +2,7 @@
 
 mod check;
 mod demo;
+mod presets;
 pub mod scheduler;
 mod serve;
 mod signals;
@@ -34,6 +35,7 @@ pub struct CommandLine {
 enum Command {
     Status(status::Arguments),
     Check(check::Arguments),
+    Presets(presets::Arguments),
     Demo(demo::Arguments),
     Scheduler(scheduler::Args),
 }
@@ -93,6 +95,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         None => serve::run(&command_line.serve).map(|()| ExitCode::SUCCESS),
         Some(Command::Status(arguments)) => status::run(&arguments),
         Some(Command::Check(arguments)) => check::run(&arguments),
+        Some(Command::Presets(arguments)) => presets::run(&arguments),
         Some(Command::Demo(arguments)) => demo::run(&arguments),
         Some(Command::Scheduler(arguments)) => scheduler::run(arguments).map_err(Failure::from),
     };

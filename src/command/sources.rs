@@ -14,6 +14,8 @@ use crate::store::Store;
 use crate::store::mysql::MysqlQuery;
 #[cfg(feature = "postgres")]
 use crate::store::postgres::PostgresQuery;
+#[cfg(feature = "redis")]
+use crate::store::redis::RedisKeys;
 use crate::store::sqlite::{Query, SqliteStore};
 
 /// Reads and checks the configuration file.
@@ -70,6 +72,18 @@ pub(super) fn store(source: &Source) -> Box<dyn Store> {
             schema: database.schema.clone(),
             statement: database.statement.clone(),
             time_zone: database.time_zone,
+            only_lease: Arc::clone(&source.name),
+            max_leases,
+        }
+        .into_store(),
+        #[cfg(feature = "redis")]
+        Reads::Redis(keyspace) => RedisKeys {
+            place: keyspace.place.clone(),
+            user: keyspace.user.clone(),
+            password: keyspace.password.clone(),
+            tls: keyspace.tls.clone(),
+            database: keyspace.database,
+            layout: keyspace.layout.clone(),
             only_lease: Arc::clone(&source.name),
             max_leases,
         }

@@ -8,6 +8,9 @@ use super::address::Address;
 use super::problem::{Faults, Problem, Shown};
 use super::raw::{RawSource, RawTls, Text};
 use crate::preset::Dialect;
+use crate::store::keys::KeyLayout;
+#[cfg(feature = "redis")]
+use crate::store::redis::Place;
 use crate::store::{Host, Identity, PasswordFile, Server, Statement, Tls, Zone};
 
 /// A store and what to read there.
@@ -26,6 +29,17 @@ pub enum Reads {
     /// A MySQL or MariaDB database.
     #[cfg(feature = "mysql")]
     Mysql(Database),
+    /// Keys of a Redis or Valkey.
+    #[cfg(feature = "redis")]
+    Redis(Keyspace),
+}
+
+/// What to ask of a store.
+pub(super) enum Question {
+    /// This, in SQL.
+    Statement(Statement),
+    /// What these keys hold.
+    Keys(#[cfg_attr(not(feature = "redis"), expect(dead_code, reason = "refused in such a build"))] KeyLayout),
 }
 
 /// A database of a server, and how to read it.
@@ -45,6 +59,24 @@ pub struct Database {
     pub session_time_zone: Zone,
 }
 
+/// A numbered database of keys and values, and where the leases are in it.
+#[cfg(feature = "redis")]
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Keyspace {
+    /// Where the server is.
+    pub place: Place,
+    /// The user to read as.
+    pub user: Option<Box<str>>,
+    /// The user's password.
+    pub password: Option<PasswordFile>,
+    /// Whether and how connections are protected.
+    pub tls: Tls,
+    /// The database's number.
+    pub database: u32,
+    /// Where the leases are.
+    pub layout: KeyLayout,
+}
+
 /// What the configuration says beside the address.
 pub(super) struct Access {
     password: Option<PasswordFile>,
@@ -55,11 +87,14 @@ pub(super) struct Access {
 }
 
 impl Access {
-    /// Checks the keys that say how to get at a store of this kind.
-    pub(super) fn new(raw: &RawSource, dialect: Dialect, base_dir: &Path, faults: &mut Faults) -> Option<Self> {
+    /// Checks the keys that say how to get at the store at this address.
+    pub(super) fn new(raw: &RawSource, address: &Address, base_dir: &Path, faults: &mut Faults) -> Option<Self> {
         let before = faults.count();
-        note_keys_of_others(raw, dialect, faults);
+        note_keys_of_others(raw, address.dialect(), faults);
         let tls = raw.tls.as_ref().and_then(|raw| tls(&raw.value, raw.referenced.line(), base_dir, faults));
+        if let (Some(raw), Some(tls)) = (&raw.tls, &tls) {
+            faults.keep(raw.referenced.line(), agrees(tls, address));
+        }
         let access = Self {
             password: raw.password_file.as_ref().map(|file| PasswordFile::new(base_dir.join(&file.value))),
             tls,
@@ -87,6 +122,17 @@ fn note_keys_of_others(raw: &RawSource, dialect: Dialect, faults: &mut Faults) {
         if let Some(line) = line.filter(|_| !of.contains(&dialect)) {
             faults.note(line, Problem::KeyOfOther { key, store: dialect.as_str() });
         }
+    }
+}
+
+/// Whether what `tls` says is what the address says, where that says anything.
+fn agrees(tls: &Tls, address: &Address) -> Result<(), Problem> {
+    match (address, tls) {
+        #[cfg(feature = "redis")]
+        (Address::Redis { protected: false, .. }, _) => Err(Problem::TlsOfPlainScheme),
+        #[cfg(feature = "redis")]
+        (Address::Redis { protected: true, .. }, Tls::Off) => Err(Problem::TlsOffOfScheme),
+        _ => Ok(()),
     }
 }
 
@@ -137,11 +183,10 @@ fn zone(key: &'static str, text: Option<&Text>, faults: &mut Faults) -> Zone {
 impl Reads {
     /// Puts together where a store is, how to get at it and what to read; `None` where they do not belong together, which
     /// is noted before.
-    pub(super) fn new(address: Address, access: Access, statement: Statement) -> Option<Self> {
-        match (address, statement) {
-            (Address::Sqlite(path), Statement::Fixed(sql)) => Some(Self::Sqlite { path, sql }),
-            (Address::Sqlite(_), Statement::Probed { .. }) => None,
-            (Address::Database { dialect, host, user, name }, statement) => {
+    pub(super) fn new(address: Address, access: Access, question: Question) -> Option<Self> {
+        match (address, question) {
+            (Address::Sqlite(path), Question::Statement(Statement::Fixed(sql))) => Some(Self::Sqlite { path, sql }),
+            (Address::Database { dialect, host, user, name }, Question::Statement(statement)) => {
                 let database = Database {
                     server: Server { tls: access.tls_for(&host), password: access.password, host, user },
                     name,
@@ -158,6 +203,16 @@ impl Reads {
                     _ => None,
                 }
             }
+            #[cfg(feature = "redis")]
+            (Address::Redis { protected, place, user, database }, Question::Keys(layout)) => {
+                let tls = match (protected, access.tls) {
+                    (false, _) => Tls::Off,
+                    (true, Some(tls)) => tls,
+                    (true, None) => Tls::Verify { ca_file: None, identity: None },
+                };
+                Some(Self::Redis(Keyspace { place, user, password: access.password, tls, database, layout }))
+            }
+            _ => None,
         }
     }
 
@@ -170,6 +225,8 @@ impl Reads {
             Self::Postgres(_) => Dialect::Postgres,
             #[cfg(feature = "mysql")]
             Self::Mysql(_) => Dialect::Mysql,
+            #[cfg(feature = "redis")]
+            Self::Redis(_) => Dialect::Redis,
         }
     }
 }

@@ -6,10 +6,11 @@
 
 mod access;
 mod address;
-mod duration;
 mod file;
 mod glob;
+mod keys;
 mod limits;
+mod parameters;
 mod policies;
 mod problem;
 mod raw;
@@ -21,12 +22,15 @@ use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
+use crate::duration;
 use crate::lease::{Policy, TokenKey};
 use crate::near::near;
 use crate::yaml;
 
+pub use crate::duration::DurationFault;
+#[cfg(feature = "redis")]
+pub use access::Keyspace;
 pub use access::{Database, Reads};
-pub use duration::DurationFault;
 pub use glob::GlobFault;
 pub use policies::SourcePolicies;
 pub use problem::{ConfigError, Fault, FileFault, Problem, Shown, YamlFault};

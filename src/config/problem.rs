@@ -4,7 +4,9 @@ use std::fmt;
 
 use super::duration::DurationFault;
 use super::glob::GlobFault;
+use crate::preset::ValueFault;
 use crate::store::NoZone;
+use crate::store::keys::KeyFault;
 use crate::yaml::Unreadable;
 
 /// Everything that is wrong with one file, in the order of its lines.
@@ -73,6 +75,18 @@ pub enum Problem {
     /// Both a preset and a query.
     #[error("the source has both a `preset` and a `query`; leave one")]
     ReadTwice,
+    /// Neither a preset nor keys.
+    #[error("the source says nothing of what to read; give it a `preset` or `keys`")]
+    NoKeys,
+    /// Both a preset and keys.
+    #[error("the source has both a `preset` and `keys`; leave one")]
+    PresetAndKeys,
+    /// A query where there is no SQL, or keys where there is.
+    #[error("`{key}` has no meaning for {store}; write `{instead}` instead, or use a `preset`")]
+    OtherLanguage { key: &'static str, store: &'static str, instead: &'static str },
+    /// Keys of a source that do not fit together.
+    #[error("{}{fault}", value.as_ref().map(|value| format!("`{value}`: ")).unwrap_or_default())]
+    Keys { value: Option<Shown>, fault: KeyFault },
     /// A length of time that cannot be used.
     #[error("`{key}` cannot be this: `{value}`; {fault}")]
     Duration { key: &'static str, value: Shown, fault: DurationFault },
@@ -88,6 +102,18 @@ pub enum Problem {
     /// What the preset already says.
     #[error("the preset `{preset}` has `{key}: {value}`; leave `{key}` out")]
     FixedByPreset { preset: &'static str, key: &'static str, value: &'static str },
+    /// A parameter that the preset does not have.
+    #[error("the preset `{preset}` has no parameter `{name}`; {instead}")]
+    NoSuchParameter { preset: &'static str, name: Shown, instead: String },
+    /// A parameter's value that cannot be used.
+    #[error("`{name}` cannot be this: `{value}`; {fault}")]
+    Parameter { name: &'static str, value: Shown, fault: ValueFault },
+    /// A parameter that has no default.
+    #[error("the preset `{preset}` needs to know `{name}` ({means}); give it under `parameters`")]
+    MissingParameter { preset: &'static str, name: &'static str, means: &'static str },
+    /// Parameters for a query.
+    #[error("`parameters` are a preset's; write what they say into the query, and leave them out")]
+    ParametersOfQuery,
     /// An entry that can never apply.
     #[error(
         "this entry never applies, because the one on line {earlier} comes first and matches all that it does; put it before that one or take it out"
@@ -153,6 +179,12 @@ pub enum Problem {
     /// Files for a connection that is not protected.
     #[error("`tls` has `mode: off` and files for it; leave one or the other out")]
     TlsOffWithFiles,
+    /// `tls` for an address that says that there is none.
+    #[error("`tls` contradicts `redis://`, which is not protected; write `rediss://`, or leave `tls` out")]
+    TlsOfPlainScheme,
+    /// `tls` turned off for an address that says that there is some.
+    #[error("`mode: off` contradicts `rediss://`, which is protected; write `redis://`, or leave `mode` out")]
+    TlsOffOfScheme,
     /// A time zone that cannot be used.
     #[error("`{key}` cannot be this: `{value}`; {fault}")]
     Zone { key: &'static str, value: Shown, fault: NoZone },

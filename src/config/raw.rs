@@ -1,8 +1,12 @@
 //! The file as it is written. Nothing here is checked but the names of keys and the shapes of values, and nothing
 //! outside this folder sees it.
 
+use std::collections::BTreeMap;
+
 use serde::de::{Deserialize, Deserializer};
 use serde_saphyr::Spanned;
+
+use crate::store::keys::WrittenKeys;
 
 /// Keys that people look for in the wrong place or under another name, and what to do instead.
 pub(super) const MISPLACED: [(&str, &str); 4] = [
@@ -39,8 +43,12 @@ pub(super) struct RawSource {
     pub(super) store: Option<Text>,
     #[serde(default, deserialize_with = "given")]
     pub(super) preset: Option<Text>,
+    #[serde(default)]
+    pub(super) parameters: BTreeMap<String, Text>,
     #[serde(default, deserialize_with = "given")]
     pub(super) query: Option<Text>,
+    #[serde(default)]
+    pub(super) keys: Option<Spanned<WrittenKeys<Text>>>,
     #[serde(default, deserialize_with = "given")]
     pub(super) kind: Option<Text>,
     #[serde(default, deserialize_with = "given")]

@@ -6,12 +6,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::lease::{Clock, Kind, Policies, Rules};
-use crate::preset::Preset;
+use crate::preset::{Dialect, Preset};
 
-use super::access::{Access, Reads};
+use super::access::{Access, Question, Reads};
 use super::address::Address;
 use super::duration::{DurationFault, Zero, duration};
+use super::keys::layout;
 use super::limits::length;
+use super::parameters;
 use super::problem::{Faults, Problem, Shown};
 use super::raw::{RawSource, Text};
 use crate::near::near;
@@ -41,8 +43,10 @@ pub struct Source {
 pub enum Origin {
     /// The preset of this name.
     Preset(&'static str),
-    /// The configuration.
+    /// The configuration, as a query.
     Query,
+    /// The configuration, as keys.
+    Keys,
 }
 
 impl Source {
@@ -52,6 +56,8 @@ impl Source {
     pub const REUSE_FOR: Duration = Duration::from_secs(1);
     /// The most that `reuse_for` may be. A usual scrape interval: what is older is no longer what a scrape asks for.
     pub const MOST_REUSE: Duration = Duration::from_secs(60);
+    /// A time to live that is left is told to the millisecond, from when the server comes to tell it.
+    pub const RESOLUTION_OF_KEYS: Duration = Duration::from_millis(20);
     /// The most that `max_leases` may be.
     pub const MOST_LEASES: usize = 1_000_000;
 
@@ -67,22 +73,26 @@ impl Source {
         let address = required("store", raw.store.as_ref(), line, faults)
             .and_then(|text| faults.keep(text.referenced.line(), Address::parse(&text.value, base_dir)));
         let read = Read::new(raw, line, address.as_ref(), faults);
-        let access = address.as_ref().and_then(|address| Access::new(raw, address.dialect(), base_dir, faults));
+        let access = address.as_ref().and_then(|address| Access::new(raw, address, base_dir, faults));
         let timeout = length("timeout", raw.timeout.as_ref(), Zero::Refused, faults);
         let clock_skew = length("clock_skew", raw.clock_skew.as_ref(), Zero::Refused, faults);
         let reuse_for = raw.reuse_for.as_ref().and_then(|text| reuse_for(text, faults));
         let max_leases = raw.max_leases.as_ref().and_then(|text| max_leases(text, faults));
         let read = read?;
+        let resolution = match &read.question {
+            Question::Statement(_) => Duration::ZERO,
+            Question::Keys(_) => Self::RESOLUTION_OF_KEYS,
+        };
         Some(Self {
             name: name?,
-            store: Reads::new(address?, access?, read.statement)?,
+            store: Reads::new(address?, access?, read.question)?,
             origin: read.origin,
             rules: Rules {
                 kind: read.kind,
                 clock: read.clock,
                 clock_skew: clock_skew.unwrap_or(Rules::CLOCK_SKEW),
                 max_leases: max_leases.unwrap_or(Rules::MAX_LEASES),
-                resolution: Duration::ZERO,
+                resolution,
             },
             timeout: timeout.unwrap_or(Self::TIMEOUT),
             reuse_for: reuse_for.unwrap_or(Self::REUSE_FOR),
@@ -108,7 +118,7 @@ impl fmt::Debug for Source {
 
 /// What to read.
 struct Read {
-    statement: Statement,
+    question: Question,
     origin: Origin,
     kind: Kind,
     clock: Clock,
@@ -116,21 +126,36 @@ struct Read {
 
 impl Read {
     fn new(raw: &RawSource, line: u64, address: Option<&Address>, faults: &mut Faults) -> Option<Self> {
-        match (&raw.preset, &raw.query) {
-            (None, None) => {
-                faults.note(line, Problem::NothingToRead);
-                None
+        let dialect = address.map(Address::dialect);
+        let is_keys = dialect == Some(Dialect::Redis);
+        let other = |key, instead| Problem::OtherLanguage { key, store: dialect.map_or("", Dialect::as_str), instead };
+        let (line, problem) = match (&raw.preset, &raw.query, &raw.keys) {
+            (Some(preset), None, None) => return Self::by_preset(preset, raw, line, address, faults),
+            (None, Some(query), None) if !is_keys => return Self::by_query(query, raw, faults),
+            (None, None, Some(keys)) if is_keys || dialect.is_none() => {
+                let (layout, times) = (layout(keys, faults), Self::times(raw, faults));
+                let (question, (kind, clock)) = (Question::Keys(layout?), times?);
+                return Some(Self { question, origin: Origin::Keys, kind, clock });
             }
-            (Some(_), Some(query)) => {
-                faults.note(query.referenced.line(), Problem::ReadTwice);
-                None
-            }
-            (Some(preset), None) => Self::by_preset(preset, raw, address, faults),
-            (None, Some(query)) => Self::by_query(query, raw, faults),
-        }
+            (None, None, None) if is_keys => (line, Problem::NoKeys),
+            (None, None, None) => (line, Problem::NothingToRead),
+            (Some(_), Some(query), _) => (query.referenced.line(), Problem::ReadTwice),
+            (Some(_), None, Some(keys)) => (keys.referenced.line(), Problem::PresetAndKeys),
+            (None, Some(query), _) if is_keys => (query.referenced.line(), other("query", "keys")),
+            (None, _, Some(keys)) => (keys.referenced.line(), other("keys", "query")),
+            (None, Some(_), None) => return None,
+        };
+        faults.note(line, problem);
+        None
     }
 
-    fn by_preset(text: &Text, raw: &RawSource, address: Option<&Address>, faults: &mut Faults) -> Option<Self> {
+    fn by_preset(
+        text: &Text,
+        raw: &RawSource,
+        line: u64,
+        address: Option<&Address>,
+        faults: &mut Faults,
+    ) -> Option<Self> {
         let preset = faults.keep(text.referenced.line(), preset(&text.value))?;
         for (key, value, given) in
             [("kind", preset.kind.as_str(), &raw.kind), ("clock", preset.clock.as_str(), &raw.clock)]
@@ -140,25 +165,39 @@ impl Read {
             }
         }
         let dialect = address?.dialect();
-        let statement = preset.statement(dialect).ok_or_else(|| {
+        if !preset.dialects().any(|read| read == dialect) {
             let reads = preset.dialects().map(|dialect| dialect.as_str()).collect::<Vec<_>>().join(", ");
-            Problem::Dialect { preset: preset.name(), store: dialect.as_str(), reads }
-        });
-        let statement = faults.keep(text.referenced.line(), statement)?;
-        Some(Self { statement, origin: Origin::Preset(preset.name()), kind: preset.kind, clock: preset.clock })
+            let problem = Problem::Dialect { preset: preset.name(), store: dialect.as_str(), reads };
+            faults.note(text.referenced.line(), problem);
+            return None;
+        }
+        let filled = parameters::filled(preset, dialect, &raw.parameters, line, faults)?;
+        let question = match filled.layout(dialect) {
+            Some(layout) => Question::Keys(layout),
+            None => Question::Statement(filled.statement(dialect)?),
+        };
+        Some(Self { question, origin: Origin::Preset(preset.name()), kind: preset.kind, clock: preset.clock })
     }
 
-    fn by_query(query: &Text, raw: &RawSource, faults: &mut Faults) -> Option<Self> {
+    /// What holding a lease means, and whose clock wrote its times.
+    fn times(raw: &RawSource, faults: &mut Faults) -> Option<(Kind, Clock)> {
         let kind =
             choice("kind", raw.kind.as_ref(), Kind::Standing, Kind::ALL.map(|kind| (kind.as_str(), kind)), faults);
         let clock =
             choice("clock", raw.clock.as_ref(), Clock::Store, Clock::ALL.map(|clock| (clock.as_str(), clock)), faults);
+        parameters::note_without_preset(&raw.parameters, faults);
+        Some((kind?, clock?))
+    }
+
+    fn by_query(query: &Text, raw: &RawSource, faults: &mut Faults) -> Option<Self> {
+        let times = Self::times(raw, faults);
         if query.value.trim().is_empty() {
             faults.note(query.referenced.line(), Problem::Query);
             return None;
         }
-        let statement = Statement::Fixed(query.value.as_str().into());
-        Some(Self { statement, origin: Origin::Query, kind: kind?, clock: clock? })
+        let question = Question::Statement(Statement::Fixed(query.value.as_str().into()));
+        let (kind, clock) = times?;
+        Some(Self { question, origin: Origin::Query, kind, clock })
     }
 }
 

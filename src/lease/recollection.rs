@@ -224,21 +224,27 @@ impl Recollection {
         if look.rules.kind == Kind::Registry {
             return self.registered_progress(row, look, noticed);
         }
-        let key = match (&row.progress_cursor, row.progress_at, row.progress_epoch) {
-            (None, None, None) if self.progress.is_none() => return Progress::Never,
+        let mut at = row.progress_at;
+        let key = match (&row.progress_cursor, at, row.progress_epoch, self.progress.as_ref().map(Event::key)) {
+            (None, None, None, None) => return Progress::Never,
+            // A time alone is that of the last work done, as far back as the store keeps it; what it forgets still was.
+            (None, None, None, Some(key @ ProgressKey::Time(last, None))) => {
+                at = *last;
+                key.clone()
+            }
             // What was there before cannot have been undone: now it is only not known any more.
-            (None, None, _) => return Progress::Incomplete,
-            (Some(cursor), _, epoch) => ProgressKey::Cursor(cursor.clone(), epoch),
-            (None, at, epoch) => ProgressKey::Time(at, epoch),
+            (None, None, _, _) => return Progress::Incomplete,
+            (Some(cursor), _, epoch, _) => ProgressKey::Cursor(cursor.clone(), epoch),
+            (None, at, epoch, _) => ProgressKey::Time(at, epoch),
         };
         // A newer time beside an unmoved cursor was only touched: it dates nothing.
         let touched = matches!(key, ProgressKey::Cursor(..))
             && self.progress.as_ref().is_some_and(|last| *last.key() == key)
-            && self.progress_at != row.progress_at;
-        let stored = if touched { Stored::Unstated } else { Stored::of(row.progress_at, look.store_now, look.rules) };
+            && self.progress_at != at;
+        let stored = if touched { Stored::Unstated } else { Stored::of(at, look.store_now, look.rules) };
         let (change, when) = followed(&mut self.progress, key, stored, watch, noticed);
         if !touched {
-            self.progress_at = row.progress_at;
+            self.progress_at = at;
         }
         if change != Change::Same {
             self.renewals_since_progress = 0;
@@ -256,9 +262,9 @@ impl Recollection {
 
     /// Progress of a registry: the latest that any of its holders wrote. Cursors of several holders make no one cursor.
     fn registered_progress(&mut self, row: &Row, look: &Look<'_>, noticed: &mut Noticed) -> Progress {
-        let Some(at) = row.progress_at else {
-            let never = row.progress_cursor.is_none() && row.progress_epoch.is_none() && self.beats.never_progressed();
-            return if never { Progress::Never } else { Progress::Incomplete };
+        let alone = row.progress_cursor.is_none() && row.progress_epoch.is_none();
+        let Some(at) = row.progress_at.or_else(|| self.beats.last_progress().filter(|_| alone)) else {
+            return if alone { Progress::Never } else { Progress::Incomplete };
         };
         let stored = Stored::of(Some(at), look.store_now, look.rules);
         let (moved, when) = self.beats.progressed(at, stored, noticed);
@@ -334,8 +340,10 @@ fn under(row: &Row, tenure: &Tenure, when: &Dated, own: bool, look: &Look<'_>) -
         });
     }
     let columns = look.columns;
-    if !columns.has(Column::AcquiredAt) && !columns.has(Column::Epoch) && !columns.has(Column::Holder) {
-        // The source tells no holder from the next, so there is only one to attribute it to.
+    let tells_acquisitions_apart = columns.has(Column::AcquiredAt) || columns.has(Column::Epoch);
+    if !tells_acquisitions_apart && (!columns.has(Column::Holder) || look.rules.kind == Kind::Claim) {
+        // The source tells no holder from the next, so there is only one to attribute it to; and whoever claims a run goes
+        // on from where the run before it ended.
         return Some(Under::Current);
     }
     if own {

@@ -73,6 +73,13 @@ impl StoreTime {
         self.0 - earlier.0
     }
 
+    /// This instant less some time; `None` if that is before all years.
+    #[must_use]
+    pub fn minus(self, less: Duration) -> Option<Self> {
+        let micros = i64::try_from(less.as_micros()).ok()?;
+        Self::from_unix_micros(self.0.checked_sub(micros)?).ok()
+    }
+
     /// This instant and some time more; the end of time if that is beyond it.
     #[must_use]
     pub fn plus(self, more: Duration) -> Self {

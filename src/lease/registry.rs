@@ -82,9 +82,9 @@ impl Beats {
         (Some(at) > before, self.dated(1, stored, noticed))
     }
 
-    /// Whether no progress was ever seen.
-    pub(super) const fn never_progressed(&self) -> bool {
-        self.progress_at.is_none()
+    /// The latest progress that was seen.
+    pub(super) const fn last_progress(&self) -> Option<StoreTime> {
+        self.progress_at
     }
 
     fn dated(&mut self, which: usize, stored: Stored, noticed: &mut Noticed) -> Dated {

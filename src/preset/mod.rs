@@ -1,6 +1,10 @@
 //! What well-known schedulers keep where: one data file each, and their loader.
+//!
+//! A file put into this folder is a preset; `CONTRIBUTING.md` says what stands in it.
 
 mod file;
+mod parameter;
+mod reads;
 #[cfg(test)]
 mod tests;
 
@@ -8,32 +12,52 @@ use std::sync::LazyLock;
 
 use crate::lease::{Clock, Columns, Kind};
 use crate::store::Statement;
+use crate::store::keys::KeyLayout;
+
+use parameter::Values;
+use reads::Reads;
+
+pub use parameter::{Identifier, KeyText, NoIdentifier, NoKeyText, Parameter, Takes, Value, ValueFault};
+pub use reads::View;
 
 /// What one scheduler keeps where, and how to read it.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub struct Preset {
     name: String,
-    /// What it is, in one line.
-    pub description: String,
     /// What holding a lease means there.
     pub kind: Kind,
     /// Whose clock wrote the times.
     pub clock: Clock,
     /// The columns of the reading contract that it returns.
     pub columns: Columns,
-    /// What counts as due.
-    pub due: String,
-    /// What to know before believing it.
-    pub caveats: Vec<String>,
+    /// What a person needs to know of it.
+    pub about: About,
+    /// What its user may say of their own tables and keys.
+    pub parameters: Vec<Parameter>,
     reads: Vec<Reads>,
 }
 
-/// How a preset reads one kind of store.
+/// What a person needs to know of a preset.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Reads {
-    dialect: Dialect,
-    grants: String,
-    sql: String,
+pub struct About {
+    /// What it is, in one line.
+    pub description: String,
+    /// What times without a zone mean there.
+    pub zone: String,
+    /// When a holder's time is up.
+    pub freshness: String,
+    /// How long that is after a renewal.
+    pub ttl: String,
+    /// Where the epoch comes from, and whether it can go backwards.
+    pub epoch: String,
+    /// What counts as progress.
+    pub progress: String,
+    /// What counts as due: the leader's own work, not that of the workers.
+    pub due: String,
+    /// What its user must supply, because no table tells it.
+    pub supply: Vec<String>,
+    /// What to know before believing it.
+    pub caveats: Vec<String>,
 }
 
 /// The language of a kind of store.
@@ -87,8 +111,8 @@ impl Dialect {
     }
 }
 
-/// Every data file by its name without `.yml`. A test holds this list and the folder against each other.
-const FILES: [(&str, &str); 1] = [("reference", include_str!("reference.yml"))];
+/// Every data file by its name without `.yml`, as `build.rs` finds them.
+const FILES: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/presets.rs"));
 
 /// The files are part of the program, and a test proves that each can be read; one that could not would be missing.
 static PRESETS: LazyLock<Vec<Preset>> =
@@ -118,25 +142,83 @@ impl Preset {
         self.reads.iter().map(|reads| reads.dialect)
     }
 
-    /// The statement that reads such a store; `None` if it does not.
+    /// The parameter of this name.
+    #[must_use]
+    pub fn parameter(&self, name: &str) -> Option<&Parameter> {
+        self.parameters.iter().find(|parameter| *parameter.name == *name)
+    }
+
+    /// The parameters that mean something in such a store.
+    pub fn parameters_of(&self, dialect: Dialect) -> impl Iterator<Item = &Parameter> {
+        let reads = self.reads(dialect);
+        self.parameters.iter().filter(move |parameter| reads.is_some_and(|reads| reads.mentions(&parameter.name)))
+    }
+
+    /// The preset with these values for its parameters, and the default of every other.
+    #[must_use]
+    pub fn with<'a>(&'a self, given: impl IntoIterator<Item = (&'a str, Value)>) -> Filled<'a> {
+        let defaults = self.parameters.iter().filter_map(|parameter| {
+            let default = parameter.default.clone()?;
+            Some((parameter.name.clone(), default))
+        });
+        let mut values: Values = defaults.collect();
+        values.extend(given.into_iter().map(|(name, value)| (name.into(), value)));
+        Filled { preset: self, values }
+    }
+
+    /// The statement that reads such a store, its parameters left open; `None` if the preset does not.
     #[must_use]
     pub fn sql(&self, dialect: Dialect) -> Option<&str> {
-        self.reads(dialect).map(|reads| &*reads.sql)
+        self.reads(dialect)?.sql()
     }
 
-    /// What to ask of such a store; `None` if it does not read it.
-    #[must_use]
-    pub fn statement(&self, dialect: Dialect) -> Option<Statement> {
-        self.sql(dialect).map(|sql| Statement::Fixed(sql.into()))
-    }
-
-    /// The least that the exporter's user must be allowed there.
+    /// The least that the exporter's user must be allowed there, its parameters left open; `None` if the preset does not
+    /// read it.
     #[must_use]
     pub fn grants(&self, dialect: Dialect) -> Option<&str> {
         self.reads(dialect).map(|reads| &*reads.grants)
     }
 
+    /// What to ask of such a store, with the defaults of the parameters; `None` if the preset does not read it.
+    #[must_use]
+    pub fn statement(&self, dialect: Dialect) -> Option<Statement> {
+        self.with([]).statement(dialect)
+    }
+
     fn reads(&self, dialect: Dialect) -> Option<&Reads> {
         self.reads.iter().find(|reads| reads.dialect == dialect)
+    }
+}
+
+/// A preset with values for its parameters.
+#[derive(Clone, Debug)]
+pub struct Filled<'a> {
+    preset: &'a Preset,
+    values: Values,
+}
+
+impl Filled<'_> {
+    /// What to ask of such a store; `None` if the preset does not read it, or it does not speak SQL.
+    #[must_use]
+    pub fn statement(&self, dialect: Dialect) -> Option<Statement> {
+        self.preset.reads(dialect)?.statement(&self.values)
+    }
+
+    /// Where to look in such a store; `None` if the preset does not read it, or it speaks SQL.
+    #[must_use]
+    pub fn layout(&self, dialect: Dialect) -> Option<KeyLayout> {
+        self.preset.reads(dialect)?.layout(&self.values)
+    }
+
+    /// What it needs and asks of such a store, for each version of what is stored.
+    #[must_use]
+    pub fn views(&self, dialect: Dialect) -> Vec<View> {
+        self.preset.reads(dialect).map(|reads| reads.views(&self.values)).unwrap_or_default()
+    }
+
+    /// The statement whose answer names the version, where there are several.
+    #[must_use]
+    pub fn probe(&self, dialect: Dialect) -> Option<String> {
+        self.preset.reads(dialect)?.probe(&self.values)
     }
 }

@@ -4,6 +4,7 @@
 //! it, and says of a failure who must act on it.
 
 mod column;
+#[cfg_attr(not(feature = "redis"), expect(dead_code, reason = "checked, and then refused, in any build"))]
 pub mod keys;
 mod limit;
 #[cfg(any(feature = "mysql", feature = "postgres", feature = "redis"))]
@@ -12,6 +13,8 @@ mod link;
 pub mod mysql;
 #[cfg(feature = "postgres")]
 pub mod postgres;
+#[cfg(feature = "redis")]
+pub mod redis;
 mod rows;
 mod server;
 pub mod sqlite;

@@ -27,6 +27,7 @@ fn help_is_as_it_was() {
         ("help-serve.txt", &["--help"][..]),
         ("help-status.txt", &["status", "--help"]),
         ("help-check.txt", &["check", "--help"]),
+        ("help-presets.txt", &["presets", "--help"]),
         ("help-demo.txt", &["demo", "--help"]),
         ("help-scheduler.txt", &["scheduler", "--help"]),
     ] {

@@ -23,6 +23,7 @@ mod mysql;
 mod postgres;
 mod preset;
 mod proxy;
+mod redis;
 mod secrets;
 #[path = "../servers/mod.rs"]
 mod servers;

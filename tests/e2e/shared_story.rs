@@ -10,7 +10,7 @@ use tempfile::TempDir;
 
 use super::harness::store::folder;
 use super::harness::{Exporter, Metrics, Scheduler, now, sleep_until, status};
-use super::servers::{self, Database};
+use super::servers::{self, Database, Keyspace, Server};
 
 const SOURCE: &str = "documents";
 const LEASE: &str = "planner";
@@ -47,6 +47,39 @@ impl Shared for Postgres {
         let rows =
             self.0.query("SELECT idempotency_key, planned_epoch FROM occurrence WHERE planned_at_ms IS NOT NULL");
         rows.lines().map(|row| row.split_once('\t').unwrap()).map(|(key, epoch)| (key.into(), epoch.into())).collect()
+    }
+}
+
+struct Redis {
+    server: &'static Server,
+    keyspace: Keyspace,
+}
+
+impl Redis {
+    fn on(server: &'static Server) -> Self {
+        Self { server, keyspace: server.keyspace() }
+    }
+}
+
+impl Shared for Redis {
+    fn scheduler(&self) -> Vec<String> {
+        vec!["--store".into(), format!("redis://{}/{}", self.server.address(), self.keyspace.number())]
+    }
+
+    fn exporter(&self) -> Vec<String> {
+        vec![
+            format!("store: {}", self.keyspace.url()),
+            format!("password_file: {}", shown(self.keyspace.password_file())),
+            r#"keys: { hash: "scheduler:lease:*", due_set: "scheduler:due:{name}" }"#.into(),
+        ]
+    }
+
+    fn planned(&self) -> BTreeMap<String, String> {
+        let prefix = "scheduler:occurrence:";
+        let keys = self.keyspace.command(&["KEYS", &format!("{prefix}*")]);
+        let epoch = |key: &str| self.keyspace.command(&["HGET", key, "planned_epoch"]);
+        let all = keys.lines().map(|key| (key.strip_prefix(prefix).unwrap().to_owned(), epoch(key)));
+        all.filter(|(_, epoch)| !epoch.is_empty()).collect()
     }
 }
 
@@ -220,6 +253,8 @@ macro_rules! story {
 }
 
 story!(on_postgres, Postgres(servers::postgres().database()));
+story!(on_redis, Redis::on(servers::redis()));
+story!(on_valkey, Redis::on(servers::valkey()));
 
 #[test]
 fn a_scheduler_says_what_is_wrong_with_its_store_without_naming_it() {

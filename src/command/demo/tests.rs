@@ -4,7 +4,7 @@ use super::pace::parse;
 use super::story::{Act, STORY};
 use super::*;
 use crate::lease::Reason;
-#[cfg(feature = "postgres")]
+#[cfg(any(feature = "postgres", feature = "redis"))]
 use crate::servers;
 
 fn arguments(speed: &str) -> Arguments {
@@ -131,6 +131,16 @@ async fn a_store_that_is_none_for_the_demo_is_refused_before_anything_is_made() 
         );
         assert!(out.is_empty());
     }
+}
+
+#[cfg(feature = "redis")]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_story_is_the_same_on_redis() {
+    let keyspace = servers::redis().keyspace();
+    let url = format!("redis://{}/{}", servers::redis().address(), keyspace.number());
+    let arguments = Arguments { store: Some(url), ..arguments("6") };
+    the_story_is_shown_with(&arguments, "Redis under keys that begin with lease_exporter_demo_").await;
+    assert_eq!(keyspace.command(&["DBSIZE"]), "0");
 }
 
 /// The story in the store of whoever logs in like this.

@@ -1,5 +1,7 @@
 //! Where a store is, as its address says.
 
+#[cfg(feature = "redis")]
+mod redis;
 mod server;
 mod sqlite;
 #[cfg(test)]
@@ -28,18 +30,35 @@ pub(super) enum Address {
         /// The database.
         name: Box<str>,
     },
+    /// A numbered database of a server of keys and values.
+    #[cfg(feature = "redis")]
+    Redis {
+        /// Whether connections are protected.
+        protected: bool,
+        /// Where the server is.
+        place: crate::store::redis::Place,
+        /// The user to read as.
+        user: Option<Box<str>>,
+        /// The database's number.
+        database: u32,
+    },
 }
 
 /// The schemes that there are and what they name; `None` for those that no build reads yet.
-const SCHEMES: [(&str, Option<Dialect>); 11] = [
+const SCHEMES: [(&str, Option<Dialect>); 16] = [
     ("sqlite", Some(Dialect::Sqlite)),
     ("postgres", Some(Dialect::Postgres)),
     ("postgresql", Some(Dialect::Postgres)),
     ("mysql", Some(Dialect::Mysql)),
     ("mariadb", Some(Dialect::Mysql)),
-    ("redis", None),
-    ("rediss", None),
-    ("valkey", None),
+    ("redis", Some(Dialect::Redis)),
+    ("rediss", Some(Dialect::Redis)),
+    ("redis+sentinel", Some(Dialect::Redis)),
+    ("rediss+sentinel", Some(Dialect::Redis)),
+    ("valkey", Some(Dialect::Redis)),
+    ("valkeys", Some(Dialect::Redis)),
+    ("valkey+sentinel", Some(Dialect::Redis)),
+    ("valkeys+sentinel", Some(Dialect::Redis)),
     ("etcd", None),
     ("kubernetes", None),
     ("kubernetes+https", None),
@@ -51,6 +70,8 @@ impl Address {
         match self {
             Self::Sqlite(_) => Dialect::Sqlite,
             Self::Database { dialect, .. } => *dialect,
+            #[cfg(feature = "redis")]
+            Self::Redis { .. } => Dialect::Redis,
         }
     }
 
@@ -69,6 +90,8 @@ impl Address {
             None => text.strip_suffix(':').filter(|scheme| !scheme.contains(':')).ok_or(Problem::NoScheme)?,
         };
         match SCHEMES.into_iter().find(|(known, _)| *known == scheme) {
+            #[cfg(feature = "redis")]
+            Some((scheme, Some(Dialect::Redis))) => redis::keyspace(scheme, text),
             Some((_, Some(dialect))) if dialect.is_built() => server::database(dialect, text),
             Some((scheme, Some(dialect))) => Err(Problem::FeatureOff { scheme, feature: dialect.as_str() }),
             Some((scheme, None)) => Err(Problem::SchemeNotBuilt { scheme, known: known() }),

@@ -105,3 +105,37 @@ fn what_is_no_address_of_a_store_in_this_build_is_refused_without_repeating_it()
         assert!(!problem.to_string().contains("planted"), "{problem}");
     }
 }
+
+#[test]
+#[cfg(feature = "redis")]
+fn an_address_of_keys_names_a_server_or_sentinels_and_a_numbered_database() {
+    use crate::store::redis::Place;
+    let sentinels = |hosts: &[Host]| Place::Sentinels { sentinels: hosts.into(), master: "main".into() };
+    for (text, protected, place, user, database) in [
+        ("redis://cache.example", false, Place::Server(tcp("cache.example", 6379)), None, 0),
+        ("valkey://me@[::1]:7000/12", false, Place::Server(tcp("::1", 7000)), Some("me"), 12),
+        ("rediss://me%40x@cache/", true, Place::Server(tcp("cache", 6379)), Some("me@x"), 0),
+        ("valkeys://cache", true, Place::Server(tcp("cache", 6379)), None, 0),
+        ("redis://%2Frun%2Fredis.sock/3", false, Place::Server(Host::Socket("/run/redis.sock".into())), None, 3),
+        ("redis+sentinel://s1/main", false, sentinels(&[tcp("s1", 26379)]), None, 0),
+        (
+            "rediss+sentinel://me@s1:1,[::1]:2,10.0.0.1,[fe80::1]/main/7",
+            true,
+            sentinels(&[tcp("s1", 1), tcp("::1", 2), tcp("10.0.0.1", 26379), tcp("fe80::1", 26379)]),
+            Some("me"),
+            7,
+        ),
+        ("valkey+sentinel://s1/ma%69n", false, sentinels(&[tcp("s1", 26379)]), None, 0),
+    ] {
+        let expected = Address::Redis { protected, place, user: user.map(Into::into), database };
+        assert_eq!(parse(text), Ok(expected), "{text}");
+    }
+}
+
+proptest::proptest! {
+    #[test]
+    #[cfg(feature = "redis")]
+    fn any_list_of_sentinels_is_taken_or_refused_without_a_panic(rest in "[-a-z0-9:@,/%\\[\\]. ]{0,40}") {
+        let _ = parse(&format!("redis+sentinel://{rest}"));
+    }
+}

@@ -162,6 +162,46 @@ fn progress_that_is_gone_is_not_known_and_not_undone() {
 }
 
 #[test]
+fn the_time_of_work_that_the_store_has_forgotten_still_counts() {
+    let columns: Columns =
+        [Column::Holder, Column::AcquiredAt, Column::RenewedAt, Column::ProgressAt, Column::Due].into_iter().collect();
+    for kind in Kind::ALL {
+        let mut memory = memory(Rules { kind, ..RULES });
+        let mut look = |now, progress: Option<i64>, due| {
+            let row = Row { progress_at: progress.map(t), due: Some(due), ..row("a", "h", 1, now) };
+            let row = Row { epoch: None, progress_epoch: None, progress_cursor: None, expires_at: None, ..row };
+            let row = Row { oldest_due_at: (due > 0).then_some(t(20)), ..row };
+            let reading = Reading { store_now: t(now), columns, rows: vec![row], rejected: Vec::new(), over_limit: 0 };
+            let snapshot = take_in_reading(&mut memory, now, reading);
+            (said(&snapshot, "a"), status(&snapshot, "a").evidence().unwrap().progress)
+        };
+        assert_eq!(look(10, Some(5), 0).0, (State::Active, Reason::Progressing), "{kind}");
+        let (said, progress) = look(20, None, 0);
+        assert_eq!(said, (State::Active, Reason::Progressing), "{kind}");
+        assert!(matches!(progress, Progress::Made { at: Some(at), .. } if at == t(5)), "{kind}");
+        assert_eq!(look(100, None, 0).0, (State::Idle, Reason::NothingDue), "{kind}");
+        assert_eq!(look(101, None, 3).0, (State::Stalled, Reason::NoProgress), "{kind}");
+        assert_eq!(look(102, Some(101), 3).0, (State::Active, Reason::Progressing), "{kind}");
+    }
+}
+
+#[test]
+fn a_run_that_is_claimed_goes_on_from_what_the_runs_before_it_did() {
+    let columns = [Column::Holder, Column::RenewedAt, Column::ProgressAt, Column::OldestDueAt].into_iter().collect();
+    for (kind, said_of_it) in [
+        (Kind::Claim, (State::Stalled, Reason::NoProgress)),
+        (Kind::Standing, (State::Unknown, Reason::NotObservedYet)),
+    ] {
+        let mut memory = memory(Rules { kind, ..RULES });
+        let stuck = Row { progress_at: Some(t(-7_200)), oldest_due_at: Some(t(-7_000)), ..row("a", "h", 1, 10) };
+        let stuck = Row { acquired_at: None, epoch: None, expires_at: None, progress_epoch: None, ..stuck };
+        let rows = vec![Row { progress_cursor: None, due: None, ..stuck }];
+        let reading = Reading { store_now: t(10), columns, rows, rejected: Vec::new(), over_limit: 0 };
+        assert_eq!(said(&take_in_reading(&mut memory, 10, reading), "a"), said_of_it, "{kind}");
+    }
+}
+
+#[test]
 fn without_epochs_on_it_progress_counts_for_a_new_holder_only_once_it_is_surely_its_own() {
     let mut memory = memory(RULES);
     let columns = [Column::Holder, Column::Epoch, Column::RenewedAt, Column::ProgressCursor, Column::Due];

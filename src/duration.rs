@@ -32,7 +32,7 @@ pub enum DurationFault {
 
 /// Whether zero means something.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Zero {
+pub(crate) enum Zero {
     Refused,
     Allowed,
 }
@@ -41,7 +41,7 @@ const SHORTEST: Duration = Duration::from_millis(1);
 const LONGEST: Duration = Duration::from_secs(365 * 24 * 60 * 60);
 
 /// Reads a length of time.
-pub(super) fn duration(text: &str, zero: Zero) -> Result<Duration, DurationFault> {
+pub(crate) fn duration(text: &str, zero: Zero) -> Result<Duration, DurationFault> {
     let text = text.trim();
     if !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit()) {
         // A number that goes on and on is no hint of anything.

@@ -1,0 +1,96 @@
+//! `lease-exporter presets`: what well-known schedulers keep where, and how that is read.
+
+mod description;
+
+use std::fmt::Write as _;
+use std::io::Write as _;
+use std::process::ExitCode;
+
+use clap::Args;
+use clap::builder::{PossibleValuesParser, TypedValueParser as _};
+
+use super::Failure;
+use crate::near::near;
+use crate::preset::{Dialect, Preset};
+
+/// Print the presets, or what one of them reads and needs.
+///
+/// Without a name, one line for each preset. With one: what holding a lease means there, whose clock counts, what is due,
+/// what you must supply, and for each kind of store the rights to grant, what is asked, and an example to start from.
+///
+/// Exit code: 0 if there is such a preset, 3 if not.
+#[derive(Clone, Debug, Args)]
+pub(super) struct Arguments {
+    /// The preset to print
+    name: Option<String>,
+
+    /// Of the kinds of store that it reads, print this one alone
+    #[arg(long, value_name = "KIND", requires = "name", value_parser = dialects())]
+    store: Option<Dialect>,
+}
+
+fn dialects() -> impl clap::builder::TypedValueParser<Value = Dialect> {
+    let named = |name: String| Dialect::ALL.into_iter().find(|dialect| dialect.as_str() == name);
+    PossibleValuesParser::new(Dialect::ALL.map(Dialect::as_str))
+        .try_map(move |name| named(name).ok_or("there is no such kind of store"))
+}
+
+pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
+    let text = match &arguments.name {
+        None => list(),
+        Some(name) => {
+            let preset = named(name)?;
+            description::of(preset, &read(preset, arguments.store)?)
+        }
+    };
+    std::io::stdout()
+        .write_all(text.as_bytes())
+        .map_err(|error| Failure::System(format!("cannot write to standard output: {error}")))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn named(name: &str) -> Result<&'static Preset, Failure> {
+    Preset::named(name).ok_or_else(|| {
+        let names = || Preset::all().iter().map(Preset::name);
+        let instead = match near(name, names()).as_slice() {
+            [] => format!("the presets are {}", names().collect::<Vec<_>>().join(", ")),
+            close => format!("did you mean `{}`?", close.join("` or `")),
+        };
+        Failure::Configuration(format!("there is no such preset: {name:?}; {instead}"))
+    })
+}
+
+/// The kinds of store to print, at least one.
+fn read(preset: &Preset, wanted: Option<Dialect>) -> Result<Vec<Dialect>, Failure> {
+    let read: Vec<Dialect> = preset.dialects().filter(|read| wanted.is_none_or(|wanted| wanted == *read)).collect();
+    match wanted {
+        Some(wanted) if read.is_empty() => Err(Failure::Configuration(format!(
+            "the preset `{}` does not read {}; it reads {}",
+            preset.name(),
+            wanted.as_str(),
+            joined(preset.dialects())
+        ))),
+        _ => Ok(read),
+    }
+}
+
+fn joined(dialects: impl Iterator<Item = Dialect>) -> String {
+    dialects.map(Dialect::as_str).collect::<Vec<_>>().join(", ")
+}
+
+fn list() -> String {
+    let head = ["NAME", "KIND", "CLOCK", "STORES", "IS"].map(str::to_owned);
+    let rows = Preset::all().iter().map(|preset| {
+        let (kind, clock) = (preset.kind.as_str().to_owned(), preset.clock.as_str().to_owned());
+        [preset.name().to_owned(), kind, clock, joined(preset.dialects()), preset.about.description.clone()]
+    });
+    let rows: Vec<_> = std::iter::once(head).chain(rows).collect();
+    let width = |column: usize| rows.iter().map(|row| row[column].len()).max().unwrap_or_default();
+    let [name, kind, clock, stores] = [0, 1, 2, 3].map(width);
+    let mut text = String::new();
+    for row in &rows {
+        let _ = writeln!(text, "{:name$}  {:kind$}  {:clock$}  {:stores$}  {}", row[0], row[1], row[2], row[3], row[4]);
+    }
+    text.push_str("\n`lease-exporter presets NAME` prints what one reads and needs.\n");
+    text
+}

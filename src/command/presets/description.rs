@@ -1,0 +1,146 @@
+//! One preset, as a person reads it.
+
+use std::fmt::Write as _;
+
+use crate::lease::{Clock, Column, Kind};
+use crate::preset::{Dialect, Filled, Parameter, Preset, Takes, View};
+
+/// As wide as help texts are.
+const WIDTH: usize = 100;
+/// Where what is said of each heading begins.
+const INDENT: usize = 12;
+
+/// What the preset is, and how it reads these kinds of store.
+pub(super) fn of(preset: &Preset, dialects: &[Dialect]) -> String {
+    let mut text = format!("{}\n\n", wrapped(&format!("{}: {}", preset.name(), preset.about.description), 0));
+    facts(&mut text, preset);
+    points(&mut text, "You must supply", &preset.about.supply);
+    points(&mut text, "Know before you believe it", &preset.about.caveats);
+    parameters(&mut text, preset, dialects);
+    let defaults = preset.with([]);
+    for dialect in dialects {
+        reading(&mut text, &defaults, *dialect);
+    }
+    example(&mut text, preset, dialects);
+    text
+}
+
+fn facts(text: &mut String, preset: &Preset) {
+    let about = &preset.about;
+    let kind = match preset.kind {
+        Kind::Standing => "a leader that should always be there",
+        Kind::Registry => "at least one of many holders that beat side by side",
+        Kind::Claim => "held only while a run lasts",
+    };
+    let clock = match preset.clock {
+        Clock::Store => "times are written by the store's clock",
+        Clock::Holder => "each holder writes its own time, so ages are spans of clock_skew",
+    };
+    let columns: Vec<_> = Column::ALL.into_iter().filter(|column| preset.columns.has(*column)).collect();
+    let columns = columns.into_iter().map(Column::as_str).collect::<Vec<_>>().join(", ");
+    for (heading, said) in [
+        ("kind", &*format!("{}: {kind}", preset.kind)),
+        ("clock", &format!("{}: {clock}", preset.clock)),
+        ("zone", &about.zone),
+        ("held", &about.freshness),
+        ("ttl", &about.ttl),
+        ("epoch", &about.epoch),
+        ("progress", &about.progress),
+        ("due", &about.due),
+        ("columns", &columns),
+    ] {
+        let _ = writeln!(text, "{heading:INDENT$}{}", wrapped(said, INDENT));
+    }
+}
+
+fn points(text: &mut String, heading: &str, points: &[String]) {
+    if points.is_empty() {
+        return;
+    }
+    let _ = writeln!(text, "\n{heading}:");
+    for point in points {
+        let _ = writeln!(text, "  - {}", wrapped(point, 4));
+    }
+}
+
+fn parameters(text: &mut String, preset: &Preset, dialects: &[Dialect]) {
+    let of = |dialect: &Dialect| preset.parameters_of(*dialect).collect::<Vec<_>>();
+    let used: Vec<_> = dialects.iter().flat_map(of).collect();
+    let parameters: Vec<_> = preset.parameters.iter().filter(|parameter| used.contains(parameter)).collect();
+    if parameters.is_empty() {
+        return;
+    }
+    text.push_str("\nParameters, for the source's `parameters`:\n");
+    for Parameter { name, takes, default, means } in parameters {
+        let default = default.as_ref().map_or("required".to_owned(), |default| format!("{default} if not given"));
+        let said = format!("{name} ({}, {default}): {means}", takes.as_str());
+        let _ = writeln!(text, "  - {}", wrapped(&said, 4));
+    }
+}
+
+fn reading(text: &mut String, defaults: &Filled<'_>, dialect: Dialect) {
+    let store = dialect.as_str();
+    let asked = match dialect {
+        Dialect::Redis => "keys",
+        _ => "statement",
+    };
+    if let Some(probe) = defaults.probe(dialect) {
+        let _ = writeln!(text, "\n{store}, which version is there:\n{}", indented(&probe));
+    }
+    for View { variant, grants, asks } in defaults.views(dialect) {
+        let version = variant.map_or(String::new(), |variant| format!(", {variant}"));
+        let _ = writeln!(text, "\n{store}{version}, rights to grant:\n{}", indented(&grants));
+        let _ = writeln!(text, "\n{store}{version}, {asked}:\n{}", indented(&asks));
+    }
+}
+
+fn example(text: &mut String, preset: &Preset, dialects: &[Dialect]) {
+    let Some(dialect) = dialects.first() else { return };
+    let store = match dialect {
+        Dialect::Sqlite => "sqlite:///var/lib/app/jobs.db",
+        Dialect::Postgres => "postgres://lease_exporter@localhost/app",
+        Dialect::Mysql => "mysql://lease_exporter@localhost/app",
+        Dialect::Redis => "redis://lease_exporter@localhost/0",
+    };
+    let name = preset.name();
+    let _ = write!(text, "\nExample:\n  sources:\n    - name: app\n      store: {store}\n      preset: {name}\n");
+    if *dialect != Dialect::Sqlite {
+        text.push_str("      password_file: /run/secrets/lease_exporter\n");
+    }
+    let parameters: Vec<_> = preset.parameters_of(*dialect).collect();
+    if !parameters.is_empty() {
+        text.push_str("      parameters:\n");
+    }
+    for parameter in parameters {
+        let value = match (&parameter.default, parameter.takes) {
+            (Some(default), Takes::Text) => format!("\"{default}\""),
+            (Some(default), _) => default.to_string(),
+            (None, _) => "…".to_owned(),
+        };
+        let _ = writeln!(text, "        {}: {value}", parameter.name);
+    }
+}
+
+/// The text in lines of up to [`WIDTH`], each after the first indented.
+fn wrapped(text: &str, indent: usize) -> String {
+    let mut lines = String::new();
+    let mut column = indent;
+    for word in text.split_whitespace() {
+        let length = word.chars().count();
+        if column > indent && column + 1 + length > WIDTH {
+            let _ = write!(lines, "\n{:indent$}", "");
+            column = indent;
+        } else if column > indent {
+            lines.push(' ');
+            column += 1;
+        }
+        lines.push_str(word);
+        column += length;
+    }
+    lines
+}
+
+fn indented(text: &str) -> String {
+    let lines = text.trim_end().lines();
+    lines.map(|line| if line.is_empty() { String::new() } else { format!("  {line}") }).collect::<Vec<_>>().join("\n")
+}

@@ -1,0 +1,62 @@
+//! What a source says of a preset's parameters.
+
+use std::collections::BTreeMap;
+
+use crate::near::near;
+use crate::preset::{Dialect, Filled, Parameter, Preset, Value};
+
+use super::problem::{Faults, Problem, Shown};
+use super::raw::Text;
+
+/// The preset with these values, for a source that begins on `line`; `None` where one of them is wrong or missing, which
+/// is then noted.
+pub(super) fn filled(
+    preset: &'static Preset,
+    dialect: Dialect,
+    given: &BTreeMap<String, Text>,
+    line: u64,
+    faults: &mut Faults,
+) -> Option<Filled<'static>> {
+    let before = faults.count();
+    let known: Vec<&'static Parameter> = preset.parameters_of(dialect).collect();
+    let values = given.iter().filter_map(|(name, text)| {
+        let value = match known.iter().find(|parameter| *parameter.name == **name) {
+            Some(parameter) => value(parameter, text).map(|value| (&*parameter.name, value)),
+            None => Err(unknown(preset, dialect, name, &known)),
+        };
+        faults.keep(text.referenced.line(), value)
+    });
+    let filled = preset.with(values.collect::<Vec<_>>());
+    for missing in known.iter().filter(|known| known.default.is_none() && !given.contains_key(&*known.name)) {
+        faults.note(
+            line,
+            Problem::MissingParameter { preset: preset.name(), name: &missing.name, means: &missing.means },
+        );
+    }
+    (faults.count() == before).then_some(filled)
+}
+
+/// Takes note of parameters where there is no preset.
+pub(super) fn note_without_preset(given: &BTreeMap<String, Text>, faults: &mut Faults) {
+    if let Some(line) = given.values().map(|text| text.referenced.line()).min() {
+        faults.note(line, Problem::ParametersOfQuery);
+    }
+}
+
+fn value(parameter: &'static Parameter, text: &Text) -> Result<Value, Problem> {
+    let problem = |fault| Problem::Parameter { name: &parameter.name, value: Shown::new(&text.value), fault };
+    Value::parse(parameter.takes, &text.value).map_err(problem)
+}
+
+fn unknown(preset: &'static Preset, dialect: Dialect, name: &str, known: &[&'static Parameter]) -> Problem {
+    if let Some(other) = preset.parameter(name) {
+        return Problem::KeyOfOther { key: &other.name, store: dialect.as_str() };
+    }
+    let names = || known.iter().map(|parameter| &*parameter.name);
+    let instead = match near(name, names()).as_slice() {
+        [] if known.is_empty() => "it has none, so leave `parameters` out".to_owned(),
+        [] => format!("it has {}", names().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")),
+        close => format!("did you mean `{}`?", close.join("` or `")),
+    };
+    Problem::NoSuchParameter { preset: preset.name(), name: Shown::new(name), instead }
+}

@@ -1,0 +1,120 @@
+//! Where leases are in a store of keys and values.
+
+mod glob;
+mod pattern;
+mod template;
+#[cfg(test)]
+mod tests;
+mod written;
+
+use std::time::Duration;
+
+use crate::lease::Column;
+
+pub use pattern::KeyPattern;
+pub use template::KeyTemplate;
+pub use written::{KeyFault, Written, WrittenKeys};
+
+/// Which keys hold leases, what kind of value they are, and what else belongs to each. It is made of [`WrittenKeys`]
+/// alone, so what is here fits together.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KeyLayout {
+    pub(super) leases: KeyPattern,
+    pub(super) record: Record,
+    pub(super) due: DueKey,
+}
+
+/// What is stored under a lease's key.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Record {
+    /// A string that goes with its time to live: its holder's name.
+    Lock {
+        /// How long it lives after a renewal.
+        ttl: Option<Duration>,
+        /// Where a counter is that grows with each acquisition.
+        epoch: Option<KeyTemplate>,
+        /// Where progress is.
+        progress: Option<Fields>,
+    },
+    /// A hash with these fields.
+    Hash(Box<[Column]>),
+}
+
+/// A hash beside the lease's key, whose fields are named like columns of the reading contract.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Fields {
+    pub(super) key: KeyTemplate,
+    pub(super) columns: Box<[Column]>,
+}
+
+/// What waits to be done.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum DueKey {
+    /// It is not said, or a field says it.
+    Nowhere,
+    /// A sorted set, scored by the Unix seconds at which each falls due.
+    Set {
+        key: KeyTemplate,
+        /// Whether the lowest score moves with the work, so that it is its cursor.
+        is_cursor: bool,
+    },
+    /// A list of what is due now.
+    List(KeyTemplate),
+}
+
+impl KeyLayout {
+    /// The columns of the reading contract that such keys give.
+    #[must_use]
+    pub fn columns(&self) -> Vec<Column> {
+        let mut columns = vec![Column::StoreNow, Column::Lease];
+        match &self.record {
+            Record::Lock { ttl, epoch, progress } => {
+                columns.extend([Column::Holder, Column::ExpiresAt]);
+                columns.extend(ttl.map(|_| Column::RenewedAt));
+                columns.extend(epoch.as_ref().map(|_| Column::Epoch));
+                columns.extend(progress.iter().flat_map(|progress| &progress.columns));
+            }
+            Record::Hash(fields) => {
+                columns.extend(fields);
+                // Without a field for it, the time to live tells.
+                if !fields.contains(&Column::ExpiresAt) {
+                    columns.push(Column::ExpiresAt);
+                }
+            }
+        }
+        match &self.due {
+            DueKey::Nowhere => {}
+            DueKey::Set { is_cursor, .. } => {
+                columns.extend([Column::Due, Column::OldestDueAt]);
+                columns.extend(is_cursor.then_some(Column::ProgressCursor));
+            }
+            DueKey::List(_) => columns.push(Column::Due),
+        }
+        columns
+    }
+
+    /// Whether what is due is counted up to now.
+    pub(super) const fn counts_due(&self) -> bool {
+        matches!(self.due, DueKey::Set { .. })
+    }
+
+    /// The keys that belong to a lease beside its own.
+    fn beside(&self) -> impl Iterator<Item = &KeyTemplate> {
+        let (epoch, progress) = match &self.record {
+            Record::Lock { epoch, progress, .. } => (epoch.as_ref(), progress.as_ref().map(|progress| &progress.key)),
+            Record::Hash(_) => (None, None),
+        };
+        let due = match &self.due {
+            DueKey::Nowhere => None,
+            DueKey::Set { key, .. } | DueKey::List(key) => Some(key),
+        };
+        [epoch, progress, due].into_iter().flatten()
+    }
+
+    /// The name of the lease under a key that the pattern matched; `None` if the key belongs to another lease.
+    pub(super) fn lease_at<'k>(&self, key: &'k str) -> Option<&'k str> {
+        let name = self.leases.name(key)?;
+        let belongs = self.beside().any(|template| template.makes(key, &self.leases));
+        (!belongs).then_some(name)
+    }
+}

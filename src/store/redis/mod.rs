@@ -1,0 +1,139 @@
+//! Redis and Valkey.
+//!
+//! A reading is one transaction, which the server carries out without anything in between: its role, its clock, and of
+//! each lease the value and when it expires. Which keys there are is asked before, where a pattern names them; one that is
+//! gone by then is no lease any more.
+
+mod answer;
+mod connect;
+mod failure;
+mod names;
+mod request;
+#[cfg(test)]
+mod tests;
+
+use std::sync::Arc;
+
+use redis::aio::MultiplexedConnection;
+use tokio::time::Instant;
+
+use super::keys::KeyLayout;
+use super::link::{Driver, Link};
+use super::{Host, Limited, PasswordFile, ReadError, ReadResult, Store, Taken, Tls};
+use crate::clock;
+use crate::lease::At;
+use answer::Decoder;
+use failure::{Failure, read_error};
+use names::Names;
+use request::Request;
+
+/// Where the server is that holds the keys.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// There.
+    Server(Host),
+    /// Where these say, asked anew for each connection.
+    Sentinels {
+        /// The sentinels, asked one after the other until one answers.
+        sentinels: Box<[Host]>,
+        /// What they call the server.
+        master: Box<str>,
+    },
+}
+
+/// Which keys to read, where and as whom.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RedisKeys {
+    /// Where the server is.
+    pub place: Place,
+    /// The user that the exporter reads as; the server's `default` if none is given.
+    pub user: Option<Box<str>>,
+    /// The user's password.
+    pub password: Option<PasswordFile>,
+    /// Whether and how connections are protected.
+    pub tls: Tls,
+    /// The number of the database.
+    pub database: u32,
+    /// Where the leases are in it.
+    pub layout: KeyLayout,
+    /// The name of the lease, where there is one key alone.
+    pub only_lease: Arc<str>,
+    /// How many leases are kept, the first by name.
+    pub max_leases: usize,
+}
+
+/// A connection, and what is known of the server.
+pub(super) struct Open {
+    connection: MultiplexedConnection,
+    expiry: Expiry,
+}
+
+/// How the server tells when a key expires.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Expiry {
+    /// At what time: from Redis 7 on.
+    Time,
+    /// How long it has left from when it is asked.
+    Left,
+}
+
+impl RedisKeys {
+    /// The store that reads these. Nothing is opened yet.
+    #[must_use]
+    pub fn into_store(self) -> Box<dyn Store> {
+        Box::new(Link::new(self))
+    }
+
+    /// The keys that are leases now.
+    async fn subjects(&self, connection: &mut MultiplexedConnection, kept: &mut Limited) -> Result<Names, ReadError> {
+        if !self.layout.leases.is_many() {
+            return Ok(Names::one(self.layout.leases.text(), &self.only_lease));
+        }
+        let mut names = Names::new(self.max_leases);
+        let pattern = self.layout.leases.text();
+        let mut cursor = b"0".to_vec();
+        loop {
+            let scan = redis::cmd("SCAN").arg(cursor).arg("MATCH").arg(&pattern).arg("COUNT").arg(1_000).to_owned();
+            let (next, keys) = answer::scanned(connection.send_packed_command(&scan).await.map_err(read_error)?)?;
+            keys.into_iter().for_each(|key| names.add(&self.layout, key, kept));
+            if next == b"0" {
+                return Ok(names);
+            }
+            cursor = next;
+        }
+    }
+}
+
+impl Driver for RedisKeys {
+    type Connection = Open;
+
+    async fn connect(&self) -> Result<Open, ReadError> {
+        Ok(Open { connection: self.open().await?, expiry: Expiry::Time })
+    }
+
+    async fn read(&self, open: &mut Open, _deadline: Instant) -> ReadResult {
+        let mut kept = Limited::new(self.max_leases);
+        let mut names = self.subjects(&mut open.connection, &mut kept).await?;
+        let subjects = names.take();
+        // What is due by then is counted in the transaction, whose own clock cannot be an argument in it.
+        let counted_to = match self.layout.counts_due() {
+            true => {
+                Some(answer::time(open.connection.send_packed_command(&redis::cmd("TIME")).await.map_err(read_error)?)?)
+            }
+            false => None,
+        };
+        let (replies, at, wall_clock) = loop {
+            let request = Request::new(&self.layout, &subjects, open.expiry, counted_to);
+            let began = clock::monotonic();
+            match request.send(&mut open.connection).await {
+                Ok(replies) => break (replies, At { began, ended: clock::monotonic() }, clock::unix_seconds()),
+                Err(Failure::NoExpiryTime) if open.expiry == Expiry::Time => open.expiry = Expiry::Left,
+                Err(failure) => return Err(failure.into_read_error()),
+            }
+        };
+        let decoder = Decoder::begin(&self.layout, open.expiry, replies)?;
+        let reading = decoder.finish(&subjects, kept, names.over_limit())?;
+        let clock_offset = reading.store_now.unix_seconds() - wall_clock;
+        Ok(Taken { reading, at, clock_offset })
+    }
+}

@@ -1,0 +1,68 @@
+//! The keys that are leases, as they are found.
+
+use std::sync::Arc;
+
+use super::Limited;
+use super::request::Subject;
+use crate::lease::{Column, RejectedRow, RowFault};
+use crate::store::keys::KeyLayout;
+
+/// The leases found: those of the first names, and how many more there are.
+#[derive(Debug)]
+pub(super) struct Names {
+    found: Vec<Subject>,
+    max_leases: usize,
+    over_limit: u64,
+}
+
+impl Names {
+    /// No name is longer, in bytes.
+    const LONGEST: usize = 1_024;
+
+    /// None yet.
+    pub(super) const fn new(max_leases: usize) -> Self {
+        Self { found: Vec::new(), max_leases, over_limit: 0 }
+    }
+
+    /// The one that there is, whether its key is there or not.
+    pub(super) fn one(key: String, name: &Arc<str>) -> Self {
+        Self { found: vec![Subject { key, name: Arc::clone(name) }], max_leases: 1, over_limit: 0 }
+    }
+
+    /// Takes in a key, if it is one of a lease. One that no lease can be named after is put with the rejected rows.
+    pub(super) fn add(&mut self, layout: &KeyLayout, key: Vec<u8>, kept: &mut Limited) {
+        let mut reject = |fault| kept.reject(RejectedRow { lease: None, column: Column::Lease, fault });
+        let Ok(key) = String::from_utf8(key) else { return reject(RowFault::Unreadable) };
+        match layout.lease_at(&key) {
+            None => {}
+            Some("") => reject(RowFault::NoName),
+            Some(name) if name.len() > Self::LONGEST => reject(RowFault::NameTooLong),
+            Some(name) => {
+                let name = Arc::from(name);
+                self.found.push(Subject { key, name });
+                if self.found.len() > self.max_leases.saturating_mul(2) {
+                    self.leave_out();
+                }
+            }
+        }
+    }
+
+    /// The first by name.
+    pub(super) fn take(&mut self) -> Vec<Subject> {
+        self.leave_out();
+        std::mem::take(&mut self.found)
+    }
+
+    /// How many were left out.
+    pub(super) const fn over_limit(&self) -> u64 {
+        self.over_limit
+    }
+
+    /// A scan may find a key twice, so they are told apart before any is counted.
+    fn leave_out(&mut self) {
+        self.found.sort_unstable_by(|one, other| one.name.cmp(&other.name));
+        self.found.dedup();
+        self.over_limit += self.found.len().saturating_sub(self.max_leases) as u64;
+        self.found.truncate(self.max_leases);
+    }
+}

@@ -1,0 +1,168 @@
+use std::time::Duration;
+
+use proptest::prelude::*;
+use redis::Value as Reply;
+
+use super::*;
+use crate::lease::{Reading, StoreTime};
+use crate::store::keys::WrittenKeys;
+use request::Subject;
+
+const ALL: &str = "{lock: 'lock:*', ttl: 30s, epoch: '{key}:e', progress: '{key}:p', due_set: '{key}:d'}";
+
+fn layout(yaml: &str) -> KeyLayout {
+    crate::yaml::read::<WrittenKeys<String>>(yaml, &[]).unwrap().layout().unwrap()
+}
+
+fn bulk(text: &str) -> Reply {
+    Reply::BulkString(text.into())
+}
+
+fn hello(role: &str) -> Reply {
+    Reply::Map(vec![(bulk("server"), bulk("redis")), (bulk("mode"), bulk("standalone")), (bulk("role"), bulk(role))])
+}
+
+fn clock(seconds: i64) -> Reply {
+    Reply::Array(vec![bulk(&seconds.to_string()), bulk("250000")])
+}
+
+fn subject(name: &str) -> Subject {
+    Subject { key: format!("lock:{name}"), name: name.into() }
+}
+
+fn read(yaml: &str, expiry: Expiry, replies: Vec<Reply>, subjects: &[Subject]) -> Result<Reading, ReadError> {
+    Decoder::begin(&layout(yaml), expiry, replies)?.finish(subjects, Limited::new(10_000), 0)
+}
+
+/// What a server of before Redis 7 says is left is left from when it says so: each is counted from the look at the clock
+/// that comes before.
+#[test]
+fn what_is_left_is_counted_from_the_look_at_the_clock_before_it() {
+    let subjects: Vec<Subject> = (0..450).map(|n| subject(&n.to_string())).collect();
+    let mut replies = vec![hello("master")];
+    for at in 0..450_i64 {
+        if at % 200 == 0 {
+            replies.push(clock(1_000 + at / 200));
+        }
+        replies.extend([Reply::Int(5_000), bulk("h")]);
+    }
+    let reading = read("{lock: 'lock:*', ttl: 30s}", Expiry::Left, replies, &subjects).unwrap();
+    let expires = |name: &str| {
+        let row = reading.rows.iter().find(|row| row.lease.as_deref() == Some(name)).unwrap();
+        assert_eq!(row.renewed_at.map(|at| at.plus(Duration::from_secs(30))), row.expires_at);
+        row.expires_at.map(|at| at.unix_seconds())
+    };
+    assert_eq!(reading.store_now.unix_seconds(), 1_000.25);
+    assert_eq!((expires("0"), expires("199")), (Some(1_005.25), Some(1_005.25)));
+    assert_eq!((expires("200"), expires("399"), expires("449")), (Some(1_006.25), Some(1_006.25), Some(1_007.25)));
+}
+
+#[test]
+fn what_fell_due_while_it_was_counted_is_due_and_what_is_not_due_yet_is_not() {
+    let due = |count: i64, lowest: Option<f64>| {
+        let members = lowest.map(|score| Reply::Array(vec![bulk("m"), Reply::Double(score)]));
+        let replies = vec![
+            hello("master"),
+            clock(1_000),
+            Reply::Int(-1),
+            bulk("h"),
+            Reply::Array(members.into_iter().collect()),
+            Reply::Int(count),
+        ];
+        let reading = read("{lock: a, due_set: b}", Expiry::Time, replies, &[subject("a")]).unwrap();
+        (reading.rows[0].due, reading.rows[0].oldest_due_at.map(StoreTime::unix_seconds))
+    };
+    assert_eq!(due(0, Some(1_000.1)), (Some(1), Some(1_000.1)));
+    assert_eq!(due(3, Some(999.0)), (Some(3), Some(999.0)));
+    assert_eq!(due(3, Some(1_000.5)), (Some(0), None), "the clock was set back");
+    assert_eq!(due(0, Some(f64::INFINITY)), (Some(0), None));
+    assert_eq!(due(0, None), (Some(0), None));
+}
+
+#[test]
+fn keys_found_twice_are_one_lease_and_the_first_by_name_are_kept() {
+    let mut names = Names::new(2);
+    let mut kept = Limited::new(2);
+    let layout = layout(ALL);
+    for name in ["e", "b", "b", "d", "a", "b", "a", "c:e", "\u{e9}"] {
+        names.add(&layout, format!("lock:{name}").into_bytes(), &mut kept);
+    }
+    assert_eq!(names.take(), [subject("a"), subject("b")]);
+    assert_eq!(names.over_limit(), 3);
+}
+
+/// Any answer, as a server that is none may give it.
+fn any_reply() -> impl Strategy<Value = Reply> {
+    let leaf = prop_oneof![
+        Just(Reply::Nil),
+        Just(Reply::Okay),
+        any::<i64>().prop_map(Reply::Int),
+        any::<f64>().prop_map(Reply::Double),
+        "[-0-9a-z.]{0,20}".prop_map(|text| bulk(&text)),
+        proptest::collection::vec(any::<u8>(), 0..8).prop_map(Reply::BulkString),
+        "(WRONGTYPE|NOPERM|LOADING|ERR|planted) (planted|key|run the|DB index) [a-z]{0,9}"
+            .prop_map(|text| server_error(&text)),
+    ];
+    leaf.prop_recursive(3, 16, 4, |inner| proptest::collection::vec(inner, 0..4).prop_map(Reply::Array))
+}
+
+fn server_error(text: &str) -> Reply {
+    redis::parse_redis_value(format!("-{text}\r\n").as_bytes()).unwrap()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(2_000))]
+
+    #[test]
+    fn any_answer_is_read_or_refused_without_a_panic_and_without_its_text(
+        mut replies in proptest::collection::vec(any_reply(), 0..12),
+        sound in any::<bool>(),
+    ) {
+        if sound {
+            replies.splice(0..0, [hello("master"), clock(1_000)]);
+        }
+        if let Err(error) = read(ALL, Expiry::Time, replies, &[subject("a"), subject("b")]) {
+            prop_assert!(!error.to_string().contains("planted"), "{}", error);
+        }
+    }
+
+    #[test]
+    fn nothing_of_what_a_server_says_is_passed_on_but_its_first_word(
+        code in "(NOAUTH|WRONGPASS|NOPERM|LOADING|BUSY|MASTERDOWN|MOVED|DENIED|EXECABORT|ERR|OTHER|Planted|planted)",
+        details in "(unknown command|key|run the|DB index|max number of clients)? ?planted [ -~]{0,20}",
+    ) {
+        let Reply::ServerError(error) = server_error(&format!("{code} {details}")) else { unreachable!() };
+        let told = failure::answered("get", &error).to_string();
+        prop_assert!(!told.to_lowercase().contains("planted"), "{}", told);
+    }
+}
+
+#[test]
+fn whoever_must_act_on_an_answer_is_told() {
+    use crate::lease::ReadFailure::{Refused, SchemaMismatch, Unreachable};
+    for (text, failure, told) in [
+        ("NOAUTH Authentication required.", Refused, "`password_file`"),
+        ("WRONGPASS invalid username-password pair", Refused, "the user or the password"),
+        ("NOPERM this user has no permissions to run the 'get' command", Refused, "`+get`"),
+        ("NOPERM User m has no permissions to run the 'get' command", Refused, "`+get`"),
+        ("NOPERM this user has no permissions to access one of the keys used as arguments", Refused, "with `~`"),
+        ("NOPERM No permissions to access a key", Refused, "with `~`"),
+        ("LOADING Redis is loading the dataset in memory", Unreachable, "loading"),
+        ("BUSY Redis is busy running a script.", Refused, "script"),
+        ("MASTERDOWN Link with MASTER is down", Refused, "replica"),
+        ("MOVED 1234 10.0.0.1:6379", Refused, "cluster"),
+        ("CLUSTERDOWN Hash slot not served", Refused, "cluster"),
+        ("ERR max number of clients reached", Refused, "no connection left"),
+        ("ERR DB index is out of range", SchemaMismatch, "no database of this number"),
+        ("ERR unknown command 'GET'", Refused, "Redis 6"),
+        ("NEWS of something", Refused, "answered `get` with NEWS"),
+    ] {
+        let Reply::ServerError(error) = server_error(text) else { panic!("{text}") };
+        let error = failure::answered("get", &error);
+        assert!(error.failure() == failure && error.to_string().contains(told), "{text}: {error}");
+    }
+    for (role, told) in [("slave", "is a replica"), ("replica", "is a replica")] {
+        let error = read(ALL, Expiry::Time, vec![hello(role), clock(1)], &[]).unwrap_err();
+        assert!(error.failure() == Refused && error.to_string().contains(told), "{error}");
+    }
+}

@@ -1,0 +1,92 @@
+//! Redis and Valkey as stores: what keys hold, hostile values, access, and what a reading costs the server.
+
+mod access;
+mod cost;
+mod forms;
+mod hostile;
+
+use std::path::Path;
+
+use tempfile::TempDir;
+
+use crate::harness::store::folder;
+use crate::harness::{Exporter, Metrics, check};
+use crate::servers::{self, Keyspace, Kind, Server, wanted};
+
+const SOURCE: &str = "own";
+const KINDS: [Kind; 2] = [Kind::Redis, Kind::Valkey];
+
+/// The server that the tests share.
+fn shared(kind: Kind) -> &'static Server {
+    if kind == Kind::Redis { servers::redis() } else { servers::valkey() }
+}
+
+/// A source that reads keys at an address; `more` are further keys of the source, a line each.
+fn config_at(url: &str, more: &str, keys: &str) -> String {
+    let more: String = more.lines().map(|line| format!("    {line}\n")).collect();
+    format!("sources:\n  - name: {SOURCE}\n    store: {url}\n    reuse_for: 0s\n{more}    keys: {{ {keys} }}\n")
+}
+
+fn config(keyspace: &Keyspace, more: &str, keys: &str) -> String {
+    config_at(keyspace.url(), &format!("password_file: {}\n{more}", keyspace.password_file().display()), keys)
+}
+
+/// What a look at a source comes to when it cannot be read: the reason, and what is told.
+fn refused(folder: &Path, yaml: &str) -> String {
+    let check = check(folder, yaml);
+    assert_eq!(check.code, Some(2), "{yaml}{}", check.all());
+    let line = check.stdout.lines().find(|line| line.contains("cannot be read"));
+    line.unwrap_or_else(|| panic!("{}", check.all())).to_owned()
+}
+
+fn says<'a>(metrics: &'a Metrics, lease: &str) -> (&'a str, &'a str) {
+    metrics.says(SOURCE, lease).unwrap_or_else(|| panic!("no {lease} in\n{}", metrics.text()))
+}
+
+fn known(metrics: &Metrics, name: &str, lease: &str) -> f64 {
+    metrics.of(name, SOURCE, lease).unwrap_or_else(|| panic!("no {name} of {lease} in\n{}", metrics.text()))
+}
+
+/// A numbered database, and a folder for what reads it.
+struct Keys {
+    folder: TempDir,
+    keyspace: Keyspace,
+}
+
+impl Keys {
+    fn of(kind: Kind) -> Self {
+        Self { folder: folder(), keyspace: shared(kind).keyspace() }
+    }
+
+    /// Gives commands, words between spaces; `@` before a number of seconds makes it the server's time so much later.
+    fn give(&self, commands: &[&str]) {
+        let now: f64 = self.keyspace.command(&["TIME"]).lines().next().unwrap().parse().unwrap();
+        for command in commands {
+            let word = |word: &str| match word.strip_prefix('@').and_then(|later| later.parse::<f64>().ok()) {
+                Some(later) => (now + later).to_string(),
+                None => word.to_owned(),
+            };
+            self.keyspace.command(&command.split(' ').map(word).collect::<Vec<_>>());
+        }
+    }
+
+    /// What is given, in bytes.
+    fn give_words(&self, words: &[&[u8]]) {
+        self.keyspace.command(words);
+    }
+
+    fn exporter(&self, keys: &str) -> Exporter {
+        Exporter::start(self.folder.path(), &config(&self.keyspace, "", keys))
+    }
+
+    fn scrape(&self, keys: &str) -> Metrics {
+        let metrics = self.exporter(keys).scrape();
+        assert_eq!(metrics.source("lease_source_up", SOURCE), Some(1.0), "{}", metrics.text());
+        metrics
+    }
+}
+
+/// For each kind of server that the tests are not to do without.
+fn each() -> impl Iterator<Item = Keys> {
+    wanted(&KINDS).map(Keys::of)
+}

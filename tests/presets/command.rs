@@ -1,0 +1,87 @@
+//! `lease-exporter presets`: what it prints is right as it stands.
+
+use std::path::Path;
+use std::process::{Command, Output};
+
+use lease_exporter::config::Config;
+use lease_exporter::preset::Preset;
+
+fn presets(arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_lease-exporter")).arg("presets").args(arguments).output().unwrap()
+}
+
+fn printed(arguments: &[&str]) -> String {
+    let output = presets(arguments);
+    assert_eq!((output.status.code(), output.stderr.as_slice()), (Some(0), &[][..]), "{arguments:?}");
+    String::from_utf8(output.stdout).unwrap()
+}
+
+/// With `UPDATE_GOLDEN=1` the expected texts are written anew.
+#[test]
+fn every_preset_is_listed_and_printed_as_it_was() {
+    let mut pages = vec![("presets.txt".to_owned(), printed(&[]))];
+    pages.extend(
+        Preset::all().iter().map(|preset| (format!("presets-{}.txt", preset.name()), printed(&[preset.name()]))),
+    );
+    for (name, text) in pages {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden").join(&name);
+        if std::env::var_os("UPDATE_GOLDEN").is_some() {
+            std::fs::write(&path, &text).unwrap();
+        }
+        assert_eq!(
+            std::fs::read_to_string(&path).unwrap_or_default(),
+            text,
+            "{name} differs; UPDATE_GOLDEN=1 rewrites it"
+        );
+    }
+}
+
+#[test]
+fn the_example_of_each_preset_and_kind_of_store_is_a_configuration() {
+    for preset in Preset::all() {
+        for dialect in preset.dialects() {
+            let page = printed(&[preset.name(), "--store", dialect.as_str()]);
+            let (_, example) = page.split_once("\nExample:\n").unwrap();
+            let yaml: String = example.lines().map(|line| format!("{}\n", &line[2..])).collect();
+            let config =
+                Config::parse(&yaml, "example.yml", Path::new("/"), &[]).unwrap_or_else(|error| panic!("{error}"));
+            assert_eq!(config.sources[0].store.dialect(), dialect, "{yaml}");
+        }
+    }
+}
+
+#[test]
+fn the_readme_has_a_row_for_each_preset_with_its_kind_and_clock() {
+    let readme = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("README.md")).unwrap();
+    for preset in Preset::all() {
+        let rows = readme.lines().filter(|line| line.starts_with(&format!("| `{}` |", preset.name())));
+        let [row] = rows.collect::<Vec<_>>().try_into().unwrap_or_else(|rows| panic!("{}: {rows:?}", preset.name()));
+        let cells: Vec<&str> = row.split(" | ").collect();
+        assert_eq!((cells[2], cells[3]), (preset.kind.as_str(), preset.clock.as_str()), "{row}");
+    }
+}
+
+#[test]
+fn one_kind_of_store_is_printed_alone() {
+    let page = printed(&["quartz", "--store", "mysql"]);
+    assert!(page.contains("mysql, statement:") && !page.contains("postgres"), "{page}");
+}
+
+#[test]
+fn what_there_is_not_is_refused_with_exit_code_3_and_what_there_is() {
+    for (arguments, told) in [
+        (&["quarz"][..], "lease-exporter: there is no such preset: \"quarz\"; did you mean `quartz`?\n"),
+        (
+            &["nothing-like-it"],
+            "lease-exporter: there is no such preset: \"nothing-like-it\"; the presets are airflow, ",
+        ),
+        (&["river", "--store", "mysql"], "lease-exporter: the preset `river` does not read mysql; it reads postgres\n"),
+        (&["river", "--store", "oracle"], "error: invalid value 'oracle' for '--store <KIND>'"),
+        (&["--store", "mysql"], "error: the following required arguments were not provided:"),
+    ] {
+        let output = presets(arguments);
+        let stderr = String::from_utf8(output.stderr).unwrap();
+        assert_eq!((output.status.code(), output.stdout.as_slice()), (Some(3), &[][..]), "{arguments:?}");
+        assert!(stderr.starts_with(told), "{arguments:?}: {stderr}");
+    }
+}

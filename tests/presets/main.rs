@@ -1,0 +1,23 @@
+//! Presets on the tables and keys of the systems that they are for: what is stored, and the state and reason that must
+//! show. Each row goes the exporter's own way, from the configuration over the store and memory to the judge.
+#![allow(
+    missing_docs,
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "tests; the exemption in clippy.toml does not reach their helpers"
+)]
+
+mod airflow;
+mod command;
+mod db_scheduler;
+mod grants;
+mod looks;
+mod quartz;
+mod redbeat;
+mod river;
+#[path = "../servers/mod.rs"]
+mod servers;
+mod shedlock;
+mod stored;
+mod zones;

@@ -1,0 +1,170 @@
+//! RedBeat: a lock that beat extends with each tick, and a schedule whose lowest score it puts off.
+
+use lease_exporter::lease::Anomaly;
+use lease_exporter::preset::{Dialect, Preset};
+
+use super::looks::{Looks, configuration};
+use super::servers::{self, Keyspace};
+
+/// The keys of one RedBeat.
+struct Beat {
+    keys: Keyspace,
+    prefix: &'static str,
+}
+
+/// A limit short enough to wait for.
+const SHORT: &str = "stall_after: 1s";
+
+impl Beat {
+    fn new(prefix: &'static str) -> Self {
+        Self { keys: servers::redis().keyspace(), prefix }
+    }
+
+    fn key(&self, name: &str) -> String {
+        format!("{}:{name}", self.prefix)
+    }
+
+    /// The lock, with as many seconds left; without an end for none.
+    fn lock(&self, left: Option<u32>) {
+        let (key, left) = (self.key("lock"), left.map(|left| left.to_string()));
+        let mut words = vec!["SET", &key, "903ff3bcec5911f1978602fc00000001"];
+        if let Some(left) = &left {
+            words.extend(["EX", left]);
+        }
+        self.keys.command(&words);
+    }
+
+    /// An entry of the schedule, due in so many seconds.
+    fn due_in(&self, entry: &str, seconds: i64) {
+        let now: i64 = self.keys.command(&["TIME"]).lines().next().unwrap().parse().unwrap();
+        self.keys.command(&["ZADD", &self.key("schedule"), &(now + seconds).to_string(), entry]);
+    }
+
+    fn looks(&self, source: &str, limits: &str) -> Looks {
+        let file = format!("defaults: {{ {limits} }}");
+        Looks::at(&configuration("redbeat", self.keys.url(), self.keys.password_file(), source, &file))
+    }
+}
+
+#[test]
+fn without_a_lock_nobody_leads_whatever_is_due() {
+    let beat = Beat::new("redbeat:");
+    assert_eq!(beat.looks("", SHORT).says("app"), "no_leader absent");
+    beat.due_in("redbeat:tick", -600);
+    assert_eq!(beat.looks("", SHORT).says("app"), "no_leader absent");
+}
+
+#[test]
+fn a_beat_that_puts_its_entries_off_is_active_and_the_queue_is_not_its_business() {
+    let beat = Beat::new("redbeat:");
+    beat.lock(Some(1_490));
+    beat.due_in("redbeat:tick-every-5s", 1);
+    beat.due_in("redbeat:celery.backend_cleanup", 10_000);
+    for message in 0..12 {
+        beat.keys.command(&["LPUSH", "celery", &message.to_string()]);
+    }
+    let mut looks = beat.looks("", "stall_after: 5m");
+    assert_eq!(looks.says("app"), "unknown not_observed_yet", "nothing was watched before");
+    beat.due_in("redbeat:tick-every-5s", 5);
+    assert_eq!(looks.says("app"), "active progressing");
+}
+
+#[test]
+fn a_beat_that_neither_extends_its_lock_nor_puts_its_entries_off_is_stalled_case_27() {
+    let beat = Beat::new("redbeat:");
+    beat.lock(Some(900));
+    beat.due_in("redbeat:tick-every-5s", -600);
+    let mut looks = beat.looks("", SHORT);
+    assert_eq!(looks.says("app"), "unknown not_observed_yet");
+    looks.until("app", "stalled no_progress");
+}
+
+#[test]
+fn a_beat_that_extends_its_lock_and_nothing_else_is_stalled() {
+    let beat = Beat::new("redbeat:");
+    beat.lock(Some(1_500));
+    beat.due_in("redbeat:tick-every-5s", -600);
+    let mut looks = beat.looks("", SHORT);
+    looks.says("app");
+    beat.lock(Some(1_500));
+    looks.until("app", "stalled no_progress");
+    beat.lock(Some(1_500));
+    assert_eq!(looks.says("app"), "stalled no_progress");
+}
+
+#[test]
+fn a_lock_without_an_end_is_stalled_and_an_anomaly_case_53() {
+    let beat = Beat::new("redbeat:");
+    beat.lock(None);
+    beat.due_in("redbeat:daily", -86_400);
+    let mut looks = beat.looks("", SHORT);
+    looks.until("app", "stalled no_progress");
+    let snapshot = looks.look().unwrap();
+    assert_eq!(snapshot.leases[0].anomalies.of(Anomaly::NoTtl), 1);
+}
+
+#[test]
+fn a_beat_with_nothing_due_is_idle() {
+    let beat = Beat::new("redbeat:");
+    beat.lock(Some(1_400));
+    beat.due_in("redbeat:daily", 80_000);
+    beat.looks("", SHORT).until("app", "idle nothing_due");
+}
+
+#[test]
+fn a_renewal_is_dated_by_the_locks_timeout() {
+    let beat = Beat::new("redbeat:");
+    beat.lock(Some(20));
+    let snapshot = beat.looks("parameters: { lock_timeout: 25s }", SHORT).look().unwrap();
+    let age = snapshot.leases[0].holding().unwrap().renewed.age.lower().as_secs();
+    assert!((4..15).contains(&age), "{age}");
+}
+
+#[test]
+fn keys_may_have_another_prefix() {
+    let beat = Beat::new("app:beat:");
+    beat.lock(Some(1_400));
+    beat.due_in("app:beat:daily", 80_000);
+    assert_eq!(beat.looks("", SHORT).says("app"), "no_leader absent");
+    beat.looks("parameters: { key_prefix: 'app:beat:' }", SHORT).until("app", "idle nothing_due");
+}
+
+#[test]
+fn what_is_no_lock_or_no_schedule_is_not_taken_for_one() {
+    let beat = Beat::new("redbeat:");
+    beat.keys.command(&["LPUSH", "redbeat::lock", "x"]);
+    let mut looks = beat.looks("", SHORT);
+    assert_eq!(looks.says("app"), "unknown invalid_record");
+    beat.keys.command(&["DEL", "redbeat::lock"]);
+    beat.lock(Some(1_400));
+    beat.keys.command(&["SET", "redbeat::schedule", "x"]);
+    assert_eq!(looks.says("app"), "unknown invalid_record");
+}
+
+#[test]
+fn the_rights_that_the_preset_prints_are_enough_and_no_key_of_others_is_among_them() {
+    let beat = Beat::new("redbeat:");
+    beat.lock(Some(1_400));
+    beat.due_in("redbeat:daily", 80_000);
+    let [view] = Preset::named("redbeat").unwrap().with([]).views(Dialect::Redis).try_into().unwrap();
+    let password = format!(">{}", beat.keys.password());
+    let words = view.grants.split_whitespace().map(|word| match word {
+        "lease_exporter" => beat.keys.reader(),
+        ">PASSWORD" => &password,
+        word => word,
+    });
+    let words: Vec<&str> = words.collect();
+    let rights = words.iter().filter(|word| word.starts_with('+'));
+    // Redis 7 is asked when a key expires; those before it, how long it has left.
+    for left_out in rights.filter(|right| **right != "+pttl") {
+        beat.keys.command(&["ACL", "SETUSER", beat.keys.reader(), "reset"]);
+        let fewer: Vec<&str> = words.iter().copied().filter(|word| word != left_out).collect();
+        beat.keys.command(&fewer);
+        assert!(beat.looks("", SHORT).look().is_err(), "without {left_out}");
+    }
+    beat.keys.command(&["ACL", "SETUSER", beat.keys.reader(), "reset"]);
+    beat.keys.command(&words);
+    beat.looks("", SHORT).until("app", "idle nothing_due");
+    let may = beat.keys.command(&["ACL", "DRYRUN", beat.keys.reader(), "GET", "another"]);
+    assert!(may.contains("no permissions"), "{may}");
+}
