@@ -171,10 +171,7 @@ fn a_statement_that_fails_fails_the_test_with_the_servers_message() {
 
 /// Runs a client of the server's own, which says what a login really meets.
 fn client(program: &str, arguments: &[&str], password: &str) -> (bool, String) {
-    let newest = std::fs::read_dir("/usr/lib/postgresql").into_iter().flatten().flatten().map(|v| v.path()).max();
-    let program =
-        newest.map(|path| path.join("bin").join(program)).filter(|path| path.exists()).unwrap_or(program.into());
-    let output = Command::new(program)
+    let output = Command::new(servers::program(program))
         .args(arguments)
         .envs([("PGPASSWORD", password), ("MYSQL_PWD", password), ("REDISCLI_AUTH", password)])
         .output()

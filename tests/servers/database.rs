@@ -106,6 +106,11 @@ impl Database {
         }
     }
 
+    /// What it is a database of.
+    pub(crate) fn kind(&self) -> Kind {
+        self.kind
+    }
+
     /// Its unique name.
     pub(crate) fn name(&self) -> &str {
         &self.name

@@ -39,6 +39,7 @@ pub(crate) use certificates::{Certificate, Certificates};
 pub(crate) use database::{Database, Login};
 pub(crate) use keyspace::Keyspace;
 pub(crate) use kind::{Kind, wanted};
+pub(crate) use programs::find as program;
 pub(crate) use server::Server;
 
 /// The PostgreSQL that the tests of this process share. Not for tests that break it.

@@ -24,7 +24,7 @@ fn folders() -> Vec<PathBuf> {
 }
 
 /// The program of this name, which has to be there.
-pub(super) fn find(name: &str) -> String {
+pub(crate) fn find(name: &str) -> String {
     let found = folders().into_iter().map(|folder| folder.join(name)).find(|path| path.is_file());
     let found = found.unwrap_or_else(|| {
         panic!(

@@ -26,7 +26,7 @@ const BEHAVIOURS: [(&str, Behaviour); 6] = [
 
 /// A place of a shared server with the lease in it, whose reader's connections can be counted.
 enum Stored {
-    Database(Database, &'static str),
+    Database(Database),
     Keyspace(Keyspace),
 }
 
@@ -36,12 +36,12 @@ impl Stored {
         if !Kind::Postgres.is_left_out() {
             let database = servers::postgres().database();
             database.execute(&postgres::table());
-            stored.push((Self::Database(database, postgres::QUERY), servers::postgres().address()));
+            stored.push((Self::Database(database), servers::postgres().address()));
         }
         if !Kind::MariaDb.is_left_out() {
             let database = servers::mariadb().database();
             database.execute(&mariadb::table());
-            stored.push((Self::Database(database, mariadb::QUERY), servers::mariadb().address()));
+            stored.push((Self::Database(database), servers::mariadb().address()));
         }
         if !Kind::Redis.is_left_out() {
             let keyspace = servers::redis().keyspace();
@@ -53,7 +53,7 @@ impl Stored {
 
     fn source(&self, name: &str, address: SocketAddr) -> String {
         match self {
-            Self::Database(database, query) => postgres::source(database, name, address, TIMEOUT, query),
+            Self::Database(database) => postgres::source(database, name, address, TIMEOUT, query_of(database)),
             Self::Keyspace(keyspace) => redis::source(keyspace, name, address, TIMEOUT),
         }
     }
@@ -63,13 +63,14 @@ impl Stored {
         let named = |fault: &str| format!("{fault}-{at}");
         let name = named("password");
         let right = match self {
-            Self::Database(database, _) => database.password_file(),
+            Self::Database(database) => database.password_file(),
             Self::Keyspace(keyspace) => keyspace.password_file(),
         };
         let yaml = self.source(&name, address).replace(right.to_str().unwrap(), wrong);
         let mut sources = vec![(name, yaml)];
-        if let Self::Database(database, query) = self {
-            let slow = if query == &postgres::QUERY { "pg_sleep(60)" } else { "SLEEP(60)" };
+        if let Self::Database(database) = self {
+            let query = query_of(database);
+            let slow = if database.kind() == Kind::Postgres { "pg_sleep(60)" } else { "SLEEP(60)" };
             for (fault, query) in
                 [("table", query.replace("JOIN lease", "JOIN elsewhere")), ("slow", format!("SELECT {slow}"))]
             {
@@ -83,19 +84,15 @@ impl Stored {
 
     fn connections(&self) -> usize {
         match self {
-            Self::Database(database, query) => {
-                let (table, column) = if query == &postgres::QUERY {
-                    ("pg_stat_activity", "usename")
-                } else {
-                    ("information_schema.processlist", "user")
-                };
-                let reader = database.reader().name();
-                let count = format!("SELECT count(*) FROM {table} WHERE {column} = '{reader}'");
-                database.query(&count).parse().unwrap()
-            }
+            Self::Database(database) if database.kind() == Kind::Postgres => postgres::connections(database),
+            Self::Database(database) => mariadb::connections(database),
             Self::Keyspace(keyspace) => redis::connections(keyspace),
         }
     }
+}
+
+fn query_of(database: &Database) -> &'static str {
+    if database.kind() == Kind::Postgres { postgres::QUERY } else { mariadb::QUERY }
 }
 
 #[test]

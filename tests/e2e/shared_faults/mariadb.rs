@@ -30,6 +30,16 @@ pub(super) fn table() -> String {
     )
 }
 
+/// How many connections the reader has.
+pub(super) fn connections(database: &Database) -> usize {
+    sessions(database, database.reader().name())
+}
+
+fn sessions(database: &Database, user: &str) -> usize {
+    let count = format!("SELECT count(*) FROM information_schema.processlist WHERE user = '{user}'");
+    database.query(&count).parse().unwrap()
+}
+
 impl MariaDb {
     pub(super) fn start() -> Self {
         // Clients of the crowd say nothing at all, which it would not bear for long.
@@ -37,11 +47,6 @@ impl MariaDb {
         let database = server.database();
         database.execute(&table());
         Self { database, server, crowd: RefCell::default() }
-    }
-
-    fn count(&self, of: &str) -> usize {
-        let of = format!("SELECT count(*) FROM information_schema.processlist WHERE {of}");
-        self.database.query(&of).parse().unwrap()
     }
 }
 
@@ -63,7 +68,7 @@ impl Backend for MariaDb {
     }
 
     fn connections(&self) -> usize {
-        self.count(&format!("user = '{}'", self.database.reader().name()))
+        connections(&self.database)
     }
 
     fn faults<'a>(&'a self, _: &'a Proxy) -> Vec<Fault<'a>> {
@@ -110,7 +115,7 @@ impl Backend for MariaDb {
                 || {
                     self.crowd.borrow_mut().clear();
                     eventually("the crowd to be gone", || {
-                        (self.count("user = 'unauthenticated user'") == 0).then_some(())
+                        (sessions(&self.database, "unauthenticated user") == 0).then_some(())
                     });
                 },
             ),

@@ -8,7 +8,7 @@ use std::process::{Child, Command, Stdio};
 use super::backend::{Backend, Fault, HOLDER, LEASE};
 use crate::harness::eventually;
 use crate::harness::proxy::{End, Proxy};
-use crate::servers::{Database, Kind, Server};
+use crate::servers::{self, Database, Kind, Server};
 
 pub(super) struct Postgres {
     database: Database,
@@ -36,6 +36,15 @@ pub(super) fn table() -> String {
     )
 }
 
+/// How many connections the reader has.
+pub(super) fn connections(database: &Database) -> usize {
+    sessions(database, database.reader().name())
+}
+
+fn sessions(database: &Database, user: &str) -> usize {
+    database.query(&format!("SELECT count(*) FROM pg_stat_activity WHERE usename = '{user}'")).parse().unwrap()
+}
+
 impl Postgres {
     pub(super) fn start() -> Self {
         let server = Server::start(Kind::Postgres, &[&format!("max_connections={CONNECTIONS}")]);
@@ -49,13 +58,13 @@ impl Postgres {
     fn crowd_in(&self) {
         let owner = self.database.owner();
         let enter = |_| {
-            let mut client = Command::new("psql");
+            let mut client = Command::new(servers::program("psql"));
             client.args(["-Xq", owner.url()]).env("PGPASSWORD", owner.password());
             client.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
         };
         self.crowd.borrow_mut().extend((0..CONNECTIONS).map(enter));
         eventually("every connection to be taken", || {
-            (self.sessions_of(owner.name()) == CONNECTIONS - RESERVED).then_some(())
+            (sessions(&self.database, owner.name()) == CONNECTIONS - RESERVED).then_some(())
         });
     }
 
@@ -65,12 +74,7 @@ impl Postgres {
             client.wait().unwrap();
         }
         let owner = self.database.owner().name();
-        eventually("every connection to be free", || (self.sessions_of(owner) == 0).then_some(()));
-    }
-
-    fn sessions_of(&self, user: &str) -> usize {
-        let sessions = format!("SELECT count(*) FROM pg_stat_activity WHERE usename = '{user}'");
-        self.database.query(&sessions).parse().unwrap()
+        eventually("every connection to be free", || (sessions(&self.database, owner) == 0).then_some(()));
     }
 }
 
@@ -92,7 +96,7 @@ impl Backend for Postgres {
     }
 
     fn connections(&self) -> usize {
-        self.sessions_of(self.database.reader().name())
+        connections(&self.database)
     }
 
     fn faults<'a>(&'a self, proxy: &'a Proxy) -> Vec<Fault<'a>> {
