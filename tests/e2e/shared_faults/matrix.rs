@@ -93,7 +93,7 @@ fn knows(metrics: &Metrics, when: &str) {
 fn is_known(metrics: &Metrics, source: &str, lease: &str, when: &str) {
     assert_eq!(metrics.says(source, lease), ACTIVE, "{source}, {when}");
     assert_eq!(metrics.source("lease_source_up", source), Some(1.0), "{source}, {when}");
-    assert_eq!(metrics.of("lease_epoch", source, lease).is_some(), true, "{source}, {when}");
+    assert!(metrics.of("lease_epoch", source, lease).is_some(), "{source}, {when}");
 }
 
 /// The lease is there, unknown for this reason, and nothing more is said of it.
