@@ -31,7 +31,7 @@ pub enum Reads {
     Mysql(Database),
     /// Keys of a Redis or Valkey.
     #[cfg(feature = "redis")]
-    Redis(Keyspace),
+    Redis(Box<Keyspace>),
 }
 
 /// What to ask of a store.
@@ -187,6 +187,10 @@ impl Reads {
         match (address, question) {
             (Address::Sqlite(path), Question::Statement(Statement::Fixed(sql))) => Some(Self::Sqlite { path, sql }),
             (Address::Database { dialect, host, user, name }, Question::Statement(statement)) => {
+                #[cfg_attr(
+                    not(any(feature = "mysql", feature = "postgres")),
+                    expect(unused_variables, reason = "such an address is refused in such a build")
+                )]
                 let database = Database {
                     server: Server { tls: access.tls_for(&host), password: access.password, host, user },
                     name,
@@ -210,7 +214,8 @@ impl Reads {
                     (true, Some(tls)) => tls,
                     (true, None) => Tls::Verify { ca_file: None, identity: None },
                 };
-                Some(Self::Redis(Keyspace { place, user, password: access.password, tls, database, layout }))
+                let password = access.password;
+                Some(Self::Redis(Box::new(Keyspace { place, user, password, tls, database, layout })))
             }
             _ => None,
         }
