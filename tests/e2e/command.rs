@@ -107,7 +107,8 @@ fn what_cannot_be_typed_is_refused_with_exit_code_3_and_a_way_out() {
         ),
         (
             &["scheduler", "--store=/x.db", "--lease=a"],
-            "lease-exporter: --store: expected sqlite:///absolute/path or sqlite://relative/path, without parameters",
+            "lease-exporter: --store: expected sqlite:///absolute/path or sqlite://relative/path, \
+             postgres://user@host:port/database, or redis://user@host:port/number",
         ),
         (
             &["scheduler", "--store=sqlite:///x.db", "--lease=a", "--ttl=1s", "--renew-every=1s"],
