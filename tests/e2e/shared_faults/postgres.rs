@@ -57,25 +57,23 @@ impl Postgres {
     /// Fills every connection that the server has for ordinary users.
     fn crowd_in(&self) {
         let owner = self.database.owner();
-        let enter = |_| {
+        // One at a time, until nobody is let in: who asks how many there are takes a place as well for a moment.
+        eventually("every connection to be taken", || {
+            if sessions(&self.database, owner.name()) == CONNECTIONS - RESERVED {
+                return Some(());
+            }
             let mut client = Command::new(servers::program("psql"));
             client.args(["-Xq", owner.url()]).env("PGPASSWORD", owner.password());
-            client.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
-        };
-        self.crowd.borrow_mut().extend((0..CONNECTIONS).map(enter));
-        eventually("every connection to be taken", || {
-            let taken = sessions(&self.database, owner.name()) == CONNECTIONS - RESERVED;
-            // Who found a connection of the exporter's just being ended was sent away.
-            if !taken {
-                self.crowd.borrow_mut().push(enter(0));
-            }
-            taken.then_some(())
+            client.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
+            self.crowd.borrow_mut().push(client.spawn().unwrap());
+            None
         });
     }
 
     fn send_crowd_home(&self) {
         for mut client in self.crowd.borrow_mut().drain(..) {
-            client.kill().unwrap();
+            // One that was not let in has ended already.
+            let _ = client.kill();
             client.wait().unwrap();
         }
         let owner = self.database.owner().name();
