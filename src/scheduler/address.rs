@@ -7,6 +7,10 @@ use std::path::{Path, PathBuf};
 #[cfg(any(feature = "postgres", feature = "redis"))]
 use super::protocol::ProtocolError;
 
+/// What precedes every key unless told otherwise.
+#[cfg(feature = "redis")]
+pub(super) const KEY_PREFIX: &str = "scheduler:";
+
 /// Where a store is. Only its kind is ever printed.
 #[derive(Clone, PartialEq, Eq)]
 pub enum StoreAddress {
@@ -128,7 +132,7 @@ impl StoreAddress {
 
     #[cfg(feature = "redis")]
     fn redis(server: ServerAddress) -> Result<Self, InvalidAddress> {
-        Ok(Self::Redis { server, prefix: super::redis::PREFIX.to_owned() })
+        Ok(Self::Redis { server, prefix: KEY_PREFIX.to_owned() })
     }
 
     #[cfg(not(feature = "redis"))]

@@ -36,9 +36,6 @@ use super::protocol::{
 };
 use super::stored::token;
 
-/// What precedes every key unless told otherwise.
-pub(super) const PREFIX: &str = "scheduler:";
-
 /// How long it may take to connect.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(3);
 /// How long a step waits for an answer.

@@ -59,7 +59,9 @@ impl<D: Driver> Link<D> {
 
     async fn connect(&mut self, deadline: Instant) -> Result<D::Connection, ReadError> {
         if let Some((not_before, failure)) = self.backoff.rest() {
-            if not_before >= deadline {
+            // What would be left after the pause has to do for connecting too, or a server that refuses would seem slow.
+            let now = Instant::now();
+            if not_before.saturating_duration_since(now) > deadline.saturating_duration_since(now) / 2 {
                 return Err(too_soon(failure));
             }
             sleep_until(not_before).await;

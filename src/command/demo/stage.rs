@@ -150,9 +150,8 @@ fn source(store: &StoreAddress, way: Option<&Way>) -> Vec<String> {
         #[cfg(feature = "redis")]
         StoreAddress::Redis { server, prefix } => {
             let mut lines = of_server("redis", server, way);
-            lines.push("keys:".to_owned());
-            lines.push(format!("  hash: {}", quoted(&format!("{prefix}lease:*"))));
-            lines.push(format!("  due_set: {}", quoted(&format!("{prefix}due:{{name}}"))));
+            lines.push("preset: reference".to_owned());
+            lines.push(format!("parameters: {{ key_prefix: {} }}", quoted(prefix)));
             lines
         }
     }

@@ -1,6 +1,7 @@
 use std::path::Path;
 use std::thread;
 
+use super::super::address::KEY_PREFIX;
 use super::super::address::StoreAddress;
 use super::super::contract::{self, Store};
 use super::*;
@@ -45,7 +46,7 @@ impl Store for RealStore {
     const TTL: Duration = Duration::from_millis(600);
 
     fn connect(&self) -> RedisProtocol {
-        RedisProtocol::open(&self.address(), PREFIX).unwrap()
+        RedisProtocol::open(&self.address(), KEY_PREFIX).unwrap()
     }
 
     fn let_pass(&self, time: Duration) {
@@ -206,7 +207,7 @@ fn a_prefix_is_a_store_of_its_own_and_can_be_removed_with_all_in_it() {
     store.0.grant(&[&RIGHTS[..], &["+scan", "+unlink"]].concat());
     let address = store.address();
     let connect = |prefix| RedisProtocol::open(&address, prefix).unwrap();
-    let prefixes = ["demo*[a]:", "demoX*a:", PREFIX];
+    let prefixes = ["demo*[a]:", "demoX*a:", KEY_PREFIX];
     for prefix in prefixes {
         let due_at = StoreTime::from_unix_millis(1);
         assert_eq!(connect(prefix).enqueue(&occurrence("1", due_at)), Ok(Enqueue::Enqueued));
@@ -222,8 +223,9 @@ fn a_prefix_is_a_store_of_its_own_and_can_be_removed_with_all_in_it() {
 #[test]
 fn what_is_no_store_is_told_apart() {
     let store = RealStore::on(servers::redis());
-    let opened =
-        |url: &str, password_file: Option<&Path>| RedisProtocol::open(&address(url, password_file), PREFIX).map(|_| ());
+    let opened = |url: &str, password_file: Option<&Path>| {
+        RedisProtocol::open(&address(url, password_file), KEY_PREFIX).map(|_| ())
+    };
     let none = store.0.password_file().with_extension("none");
     assert_eq!(opened(store.0.url(), Some(&none)), Err(ProtocolError::PasswordFile));
     let other = RealStore::on(servers::redis());
@@ -241,7 +243,7 @@ fn a_server_that_stops_answering_is_unreachable_in_time_and_the_connection_given
     let mut protocol = store.connect();
     server.freeze();
     assert_eq!(protocol.store_now(), Err(ProtocolError::Unreachable));
-    assert_eq!(RedisProtocol::open(&store.address(), PREFIX).map(|_| ()), Err(ProtocolError::Unreachable));
+    assert_eq!(RedisProtocol::open(&store.address(), KEY_PREFIX).map(|_| ()), Err(ProtocolError::Unreachable));
     server.thaw();
     assert_eq!(protocol.store_now(), Err(ProtocolError::Unreachable), "an old answer may be on its way");
     store.connect().store_now().unwrap();

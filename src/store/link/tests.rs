@@ -67,7 +67,7 @@ fn link(connects: &[Does], reads: &[Does]) -> Link<Script> {
 /// Reads, and gives what came of it in a word, and how many milliseconds it took.
 async fn read(link: &mut Link<Script>) -> (&'static str, u128) {
     let began = Instant::now();
-    let result = link.read(began + Duration::from_secs(1)).await;
+    let result = link.read(began + Duration::from_secs(2)).await;
     (result.map_or_else(|error| error.failure().as_str(), |_| "read"), began.elapsed().as_millis())
 }
 
@@ -117,8 +117,8 @@ async fn whatever_goes_wrong_the_connection_is_given_up() {
 
 #[tokio::test(start_paused = true)]
 async fn a_server_that_never_answers_costs_the_deadline_and_no_more() {
-    assert_eq!(read(&mut link(&[Does::Nothing], &[])).await, ("store_timeout", 1_000));
-    assert_eq!(read(&mut link(&[], &[Does::Nothing])).await, ("store_timeout", 1_000));
+    assert_eq!(read(&mut link(&[Does::Nothing], &[])).await, ("store_timeout", 2_000));
+    assert_eq!(read(&mut link(&[], &[Does::Nothing])).await, ("store_timeout", 2_000));
 }
 
 #[tokio::test(start_paused = true)]
