@@ -267,11 +267,7 @@ fn a_scheduler_says_what_is_wrong_with_its_store_without_naming_it() {
         (vec!["--store", "redis://:planted@localhost"], 3, "a password must not stand in it"),
         (vec!["--store", "mysql://planted@localhost/db"], 3, "expected sqlite:///"),
         (vec!["--store", owner.url(), "--password-file", &reader], 4, "the server refuses the user or the password"),
-        (
-            vec!["--store", &nowhere, "--password-file", &password, "--create"],
-            4,
-            "--create makes tables, not databases",
-        ),
+        (vec!["--store", &nowhere, "--password-file", &password], 4, "--create makes tables, not databases"),
         (vec!["--store", owner.url(), "--password-file", "/none/planted"], 4, "the password file cannot be read"),
         (vec!["--store", "redis://127.0.0.1:1/0"], 4, "the store cannot be reached"),
     ] {
