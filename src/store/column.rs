@@ -7,7 +7,7 @@ use crate::lease::{Column, Columns, Cursor, Epoch, RowFault, StoreTime};
 use super::ReadError;
 
 /// No name of a lease or a holder needs to be longer, in bytes.
-const LONGEST_NAME: usize = 1_024;
+pub(super) const LONGEST_NAME: usize = 1_024;
 /// No TTL needs to be longer, in seconds: a hundred years.
 const LONGEST_TTL: f64 = 3_153_600_000.0;
 

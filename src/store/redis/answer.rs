@@ -1,13 +1,16 @@
 //! The answers of one transaction made into a reading.
 
+use std::sync::Arc;
+
 use redis::{ServerError, Value as Reply};
 
 use super::failure::{answered, not_understood, of_role};
 use super::request::{LEASES_A_LOOK, Subject};
+use super::schedule::{Entry, Schedules};
 use super::{Expiry, Limited, ReadError};
-use crate::lease::{Column, Cursor, Reading, RejectedRow, Row, RowFault, StoreTime};
+use crate::lease::{Column, Reading, RejectedRow, Row, RowFault, StoreTime};
 use crate::store::Kept;
-use crate::store::column::{Value, reported};
+use crate::store::column::{LONGEST_NAME, Value, reported};
 use crate::store::keys::{DueKey, KeyLayout, Record};
 use crate::store::rows::decode;
 
@@ -15,6 +18,7 @@ use crate::store::rows::decode;
 pub(super) struct Decoder<'l> {
     layout: &'l KeyLayout,
     expiry: Expiry,
+    schedules: &'l mut Schedules,
     replies: std::vec::IntoIter<Reply>,
 }
 
@@ -41,8 +45,13 @@ enum Expires {
 
 impl<'l> Decoder<'l> {
     /// Looks at who answers.
-    pub(super) fn begin(layout: &'l KeyLayout, expiry: Expiry, replies: Vec<Reply>) -> Result<Self, ReadError> {
-        let mut decoder = Self { layout, expiry, replies: replies.into_iter() };
+    pub(super) fn begin(
+        layout: &'l KeyLayout,
+        expiry: Expiry,
+        schedules: &'l mut Schedules,
+        replies: Vec<Reply>,
+    ) -> Result<Self, ReadError> {
+        let mut decoder = Self { layout, expiry, schedules, replies: replies.into_iter() };
         let hello = decoder.next()?;
         of_role(property(&hello, b"role"), property(&hello, b"mode"))?;
         Ok(decoder)
@@ -70,6 +79,7 @@ impl<'l> Decoder<'l> {
                 Err(Unusable::Reading(error)) => return Err(error),
             }
         }
+        self.schedules.end();
         let columns = reported(&self.layout.columns());
         let Kept { rows, rejected, over_limit: nameless } = kept.finish();
         Ok(Reading { store_now, columns, rows, rejected, over_limit: over_limit + nameless })
@@ -110,7 +120,7 @@ impl<'l> Decoder<'l> {
                 }
             }
         }
-        let due = self.due(&mut row, store_now);
+        let due = self.due(&mut row, &subject.name, store_now);
         note(&mut found, due);
         // A lease that has one key of its own is there, held or not.
         let gone = matches!(expires, Expires::Gone) && layout.leases.is_many();
@@ -130,7 +140,7 @@ impl<'l> Decoder<'l> {
         Ok(StoreTime::from_unix_micros(micros).map_or(Expires::Never, Expires::At))
     }
 
-    fn due(&mut self, row: &mut Row, now: StoreTime) -> Result<(), Unusable> {
+    fn due(&mut self, row: &mut Row, lease: &Arc<str>, now: StoreTime) -> Result<(), Unusable> {
         match &self.layout.due {
             DueKey::Nowhere => Ok(()),
             DueKey::List(_) => {
@@ -140,8 +150,18 @@ impl<'l> Decoder<'l> {
             }
             DueKey::Set { is_cursor, .. } => {
                 let (lowest, count_of) = (self.next()?, self.next()?);
+                let asked = if *is_cursor { Some(self.next()?) } else { None };
                 let count = count("zcount", &count_of)?;
-                let score = lowest_score("zrange", &lowest)?;
+                let lowest = lowest_of(lowest)?;
+                let score = lowest.as_ref().map(|entry| entry.score);
+                if let Some(asked) = asked {
+                    let too_long = lowest.as_ref().is_some_and(|entry| entry.member.len() > LONGEST_NAME);
+                    let first = lowest.filter(|_| !too_long);
+                    row.progress_cursor = Some(self.schedules.take_in(lease, first, score_of(&asked)?));
+                    if too_long {
+                        return Err(Unusable::Row(Column::ProgressCursor, RowFault::OutOfRange));
+                    }
+                }
                 let oldest = match score.map(score_time).transpose()? {
                     Some(Some(time)) if time <= now => Some(time),
                     _ => None,
@@ -149,11 +169,6 @@ impl<'l> Decoder<'l> {
                 // Between the count and the transaction's clock one may have fallen due, or the clock been set back.
                 row.due = Some(if oldest.is_some() { count.max(1) } else { 0 });
                 row.oldest_due_at = oldest;
-                if *is_cursor {
-                    // That nothing is left to wait for is a state of its own, and work leads there too.
-                    row.progress_cursor =
-                        Some(Cursor::Text(score.map(|score| score.to_string()).unwrap_or_default().into()));
-                }
                 Ok(())
             }
         }
@@ -225,19 +240,26 @@ fn is_wrong_type(error: &ServerError) -> bool {
     error.code() == "WRONGTYPE"
 }
 
-/// The lowest score of a sorted set; nothing if the set is empty.
-fn lowest_score(command: &'static str, reply: &Reply) -> Result<Option<f64>, Unusable> {
+/// What has the lowest score in a sorted set; nothing if the set is empty.
+fn lowest_of(reply: Reply) -> Result<Option<Entry>, Unusable> {
     let members = match reply {
-        Reply::Array(members) => members.as_slice(),
-        other => return Err(unexpected(Column::OldestDueAt, command, other)),
+        Reply::Array(members) => members,
+        other => return Err(unexpected(Column::OldestDueAt, "zrange", &other)),
     };
-    match members {
-        [] => Ok(None),
-        [Reply::Array(member)] => match member.as_slice() {
-            [_, Reply::Double(score)] => Ok(Some(*score)),
-            _ => Err(not_understood().into()),
-        },
+    let Some(lowest) = members.into_iter().next() else { return Ok(None) };
+    let Reply::Array(lowest) = lowest else { return Err(not_understood().into()) };
+    match <[Reply; 2]>::try_from(lowest) {
+        Ok([Reply::BulkString(member), Reply::Double(score)]) => Ok(Some(Entry { member: member.into(), score })),
         _ => Err(not_understood().into()),
+    }
+}
+
+/// The score of one member of a sorted set; nothing if it is not there.
+fn score_of(reply: &Reply) -> Result<Option<f64>, Unusable> {
+    match reply {
+        Reply::Nil => Ok(None),
+        Reply::Double(score) => Ok(Some(*score)),
+        other => Err(unexpected(Column::ProgressCursor, "zscore", other)),
     }
 }
 

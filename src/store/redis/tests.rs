@@ -31,7 +31,8 @@ fn subject(name: &str) -> Subject {
 }
 
 fn read(yaml: &str, expiry: Expiry, replies: Vec<Reply>, subjects: &[Subject]) -> Result<Reading, ReadError> {
-    Decoder::begin(&layout(yaml), expiry, replies)?.finish(subjects, Limited::new(10_000), 0)
+    let (layout, mut schedules) = (layout(yaml), Schedules::new(10_000));
+    Decoder::begin(&layout, expiry, &mut schedules, replies)?.finish(subjects, Limited::new(10_000), 0)
 }
 
 /// What a server of before Redis 7 says is left is left from when it says so: each is counted from the look at the clock
@@ -121,8 +122,10 @@ proptest! {
         if sound {
             replies.splice(0..0, [hello("master"), clock(1_000)]);
         }
-        if let Err(error) = read(ALL, Expiry::Time, replies, &[subject("a"), subject("b")]) {
-            prop_assert!(!error.to_string().contains("planted"), "{}", error);
+        for layout in [ALL, "{hash: 'lock:*', due_set: '{key}:d', progress_by_due: true}"] {
+            if let Err(error) = read(layout, Expiry::Time, replies.clone(), &[subject("a"), subject("b")]) {
+                prop_assert!(!error.to_string().contains("planted"), "{}", error);
+            }
         }
     }
 
