@@ -1,6 +1,7 @@
 //! The answers of one transaction made into a reading.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use redis::{ServerError, Value as Reply};
 
@@ -8,7 +9,7 @@ use super::failure::{answered, not_understood, of_role};
 use super::request::{LEASES_A_LOOK, Subject};
 use super::schedule::{Entry, Schedules};
 use super::{Expiry, Limited, ReadError};
-use crate::lease::{Column, Reading, RejectedRow, Row, RowFault, StoreTime};
+use crate::lease::{Column, Reading, RejectedRow, Row, RowFault, Rules, StoreTime};
 use crate::store::Kept;
 use crate::store::column::{LONGEST_NAME, Value, reported};
 use crate::store::keys::{DueKey, KeyLayout, Record};
@@ -41,7 +42,12 @@ enum Expires {
     /// Never.
     Never,
     At(StoreTime),
+    /// After all years.
+    Beyond,
 }
+
+/// A time to live that no clock shows the end of.
+const BEYOND: Unusable = Unusable::Row(Column::ExpiresAt, RowFault::OutOfRange);
 
 impl<'l> Decoder<'l> {
     /// Looks at who answers.
@@ -94,12 +100,12 @@ impl<'l> Decoder<'l> {
         match &layout.record {
             Record::Lock { ttl, epoch, progress } => {
                 let holder = self.next()?;
-                note(&mut found, lock(&mut row, &expires, holder, *ttl));
+                note(&mut found, lock(&mut row, &expires, holder, *ttl, now));
                 if epoch.is_some() {
                     let epoch = self.next()?;
                     // Of a lock that is not there it would only tell that there once was one.
                     if !matches!(expires, Expires::Gone) {
-                        note(&mut found, field(&mut row, Column::Epoch, "get", &epoch));
+                        note(&mut found, counter(&mut row, &epoch));
                     }
                 }
                 if let Some(progress) = progress {
@@ -109,14 +115,18 @@ impl<'l> Decoder<'l> {
             }
             Record::Hash(columns) => {
                 let fields = self.next()?;
+                if !matches!(expires, Expires::Gone) && has_none(&fields) {
+                    let first = columns.first().copied().unwrap_or(Column::Lease);
+                    note(&mut found, Err(Unusable::Row(first, RowFault::WrongType)));
+                }
                 note(&mut found, hash(&mut row, columns, fields));
                 let says_itself = [Column::ExpiresAt, Column::TtlSeconds].iter().any(|column| columns.contains(column));
+                let ends = row.expires_at.is_some() || row.ttl.is_some();
                 match expires {
-                    Expires::At(expires_at) if row.expires_at.is_none() && row.ttl.is_none() => {
-                        row.expires_at = Some(expires_at);
-                    }
+                    Expires::At(expires_at) if !ends => row.expires_at = Some(expires_at),
+                    Expires::Beyond if !ends => note(&mut found, Err(BEYOND)),
                     Expires::Never => row.persistent = !says_itself,
-                    _ => {}
+                    Expires::Gone | Expires::At(_) | Expires::Beyond => {}
                 }
             }
         }
@@ -136,8 +146,7 @@ impl<'l> Decoder<'l> {
             (_, Expiry::Time) => micros,
             (_, Expiry::Left) => now.unix_micros().saturating_add(micros),
         };
-        // A time beyond all years is as good as never.
-        Ok(StoreTime::from_unix_micros(micros).map_or(Expires::Never, Expires::At))
+        Ok(StoreTime::from_unix_micros(micros).map_or(Expires::Beyond, Expires::At))
     }
 
     fn due(&mut self, row: &mut Row, lease: &Arc<str>, now: StoreTime) -> Result<(), Unusable> {
@@ -186,19 +195,47 @@ fn note(found: &mut Result<(), Unusable>, result: Result<(), Unusable>) {
     }
 }
 
-/// What a lock and its time to live say.
-fn lock(row: &mut Row, expires: &Expires, holder: Reply, ttl: Option<std::time::Duration>) -> Result<(), Unusable> {
-    field(row, Column::Holder, "get", &holder)?;
+/// What a lock and its time to live say, at a look at the clock.
+fn lock(
+    row: &mut Row,
+    expires: &Expires,
+    holder: Reply,
+    ttl: Option<Duration>,
+    now: StoreTime,
+) -> Result<(), Unusable> {
+    field(row, Column::Holder, "getrange", &holder)?;
     match expires {
         Expires::Gone => return Ok(()),
         Expires::Never => row.persistent = true,
+        Expires::Beyond => return Err(BEYOND),
         Expires::At(expires_at) => {
             row.expires_at = Some(*expires_at);
             row.renewed_at = ttl.and_then(|ttl| expires_at.minus(ttl));
         }
     }
+    // It was given longer to live than is said, so that it would be dated in the future. No clock is to blame.
+    if row.renewed_at.is_some_and(|renewed_at| renewed_at > now.plus(Rules::CLOCK_SKEW)) {
+        return Err(Unusable::Row(Column::TtlSeconds, RowFault::OutOfRange));
+    }
     // Whoever has it says no name, and without one it would look released.
     if row.holder.is_none() { Err(Unusable::Row(Column::Holder, RowFault::NoName)) } else { Ok(()) }
+}
+
+/// A counter. Of a key that is not there a range is empty.
+fn counter(row: &mut Row, reply: &Reply) -> Result<(), Unusable> {
+    match reply {
+        Reply::BulkString(digits) if digits.is_empty() => Ok(()),
+        // There may be more of it.
+        Reply::BulkString(digits) if digits.len() > LONGEST_NAME => {
+            Err(Unusable::Row(Column::Epoch, RowFault::Unreadable))
+        }
+        reply => field(row, Column::Epoch, "getrange", reply),
+    }
+}
+
+/// Whether a hash has none of the fields.
+fn has_none(fields: &Reply) -> bool {
+    matches!(fields, Reply::Array(values) if values.iter().all(|value| *value == Reply::Nil))
 }
 
 /// Fields of a hash, in the order of their columns.

@@ -126,6 +126,14 @@ impl Reader {
 impl Driver for Reader {
     type Connection = Open;
 
+    fn late_to_connect(&self) -> &'static str {
+        match self.keys.tls {
+            Tls::Off => "connecting took too long",
+            // A server that does not waits for the rest of what it takes for a command.
+            Tls::Verify { .. } => "connecting took too long; the other side may not speak TLS",
+        }
+    }
+
     async fn connect(&self) -> Result<Open, ReadError> {
         Ok(Open { connection: self.keys.open().await?, expiry: Expiry::Time })
     }

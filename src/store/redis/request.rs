@@ -9,6 +9,7 @@ use super::failure::{Failure, answered};
 use super::schedule::Schedules;
 use super::{Expiry, read_error};
 use crate::lease::{Column, StoreTime};
+use crate::store::column::LONGEST_NAME;
 use crate::store::keys::{DueKey, KeyLayout, Record};
 
 /// A lease to ask about.
@@ -52,6 +53,12 @@ impl Request {
         Self(commands)
     }
 
+    /// What is sent.
+    #[cfg(test)]
+    pub(super) fn packed(&self) -> Vec<u8> {
+        self.0.get_packed_pipeline()
+    }
+
     /// Has the transaction carried out, and gives the answers to what is asked in it.
     pub(super) async fn send(&self, connection: &mut MultiplexedConnection) -> Result<Vec<Value>, Failure> {
         let mut replies = connection.send_packed_commands(&self.0, 0, self.0.len()).await.map_err(read_error)?;
@@ -88,9 +95,9 @@ fn ask(commands: &mut Pipeline, layout: &KeyLayout, subject: &Subject, expiry: E
     };
     match &layout.record {
         Record::Lock { epoch, progress, .. } => {
-            commands.cmd("GET").arg(key);
+            value(commands, key);
             if let Some(epoch) = epoch {
-                commands.cmd("GET").arg(epoch.key(key, name));
+                value(commands, &epoch.key(key, name));
             }
             if let Some(progress) = progress {
                 fields(commands, &progress.key.key(key, name), &progress.columns);
@@ -123,6 +130,11 @@ fn ask_due(
             commands.cmd("LLEN").arg(list.key(key, name));
         }
     }
+}
+
+/// No more of a value than shows that it is too long: it may be half a gigabyte.
+fn value(commands: &mut Pipeline, key: &str) {
+    commands.cmd("GETRANGE").arg(key).arg(0).arg(LONGEST_NAME);
 }
 
 fn fields(commands: &mut Pipeline, key: &str, columns: &[Column]) {
