@@ -46,7 +46,8 @@ impl<D: Driver> Link<D> {
     async fn read_by(&mut self, deadline: Instant) -> ReadResult {
         if let Some(connection) = self.connection.take() {
             match self.read_on(connection, deadline).await {
-                Err(ReadError::Unreachable(_)) => {}
+                // It died meanwhile, or what was learned when it was opened is no longer true.
+                Err(ReadError::Unreachable(_) | ReadError::SchemaMismatch(_)) => {}
                 result => return result,
             }
         }
@@ -117,7 +118,7 @@ struct Backoff {
 
 impl Backoff {
     const FIRST: Duration = Duration::from_millis(50);
-    const LONGEST: Duration = Duration::from_millis(800);
+    const LONGEST: Duration = Duration::from_millis(400);
 
     /// Until when the server is let rest, and why.
     fn rest(&self) -> Option<(Instant, ReadFailure)> {

@@ -63,6 +63,12 @@ pub(super) enum DueKey {
 }
 
 impl KeyLayout {
+    /// Whether a pattern names the leases, and not one key the only one.
+    #[must_use]
+    pub const fn has_many_leases(&self) -> bool {
+        self.leases.is_many()
+    }
+
     /// The columns of the reading contract that such keys give.
     #[must_use]
     pub fn columns(&self) -> Vec<Column> {
