@@ -106,7 +106,7 @@ fn what_is_odd_but_possible_is_shown_as_it_is() {
             assert_eq!(metrics.text_of("lease_epoch", &[("source", SOURCE), ("lease", epoch)]), Some(epoch));
             assert_eq!(says(&metrics, epoch), ("active", "progressing"), "{epoch}");
         }
-        assert_eq!(says(&metrics, "before-1970"), ("idle", "nothing_due"), "what is due has only just fallen due");
+        assert_eq!(says(&metrics, "before-1970"), ("unknown", "invalid_record"), "no lease is older than Unix");
         assert_eq!(says(&metrics, "tomorrow"), ("unknown", "clock_skew"));
         assert_eq!(says(&metrics, "no-holder"), ("no_leader", "released"));
         assert_eq!(metrics.of("lease_due", SOURCE, "no-due"), None, "what is not known is not 0");
