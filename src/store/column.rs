@@ -7,7 +7,7 @@ use crate::lease::{Column, Columns, Cursor, Epoch, RowFault, StoreTime};
 use super::ReadError;
 
 /// No name of a lease or a holder needs to be longer, in bytes.
-const LONGEST_NAME: usize = 1_024;
+pub(super) const LONGEST_NAME: usize = 1_024;
 /// No TTL needs to be longer, in seconds: a hundred years.
 const LONGEST_TTL: f64 = 3_153_600_000.0;
 
@@ -145,10 +145,12 @@ impl<'a> Value<'a> {
             Self::Null => Ok(None),
             Self::Integer(number) => u64::try_from(number).map(Some).map_err(|_| RowFault::OutOfRange),
             Self::Text(digits) | Self::Untyped(digits) => std::str::from_utf8(digits)
-                .map_err(|_| RowFault::Unreadable)?
-                .parse()
+                .ok()
+                // Parsing would take a sign.
+                .filter(|digits| digits.bytes().all(|digit| digit.is_ascii_digit()))
+                .and_then(|digits| digits.parse().ok())
                 .map(Some)
-                .map_err(|_| RowFault::Unreadable),
+                .ok_or(RowFault::Unreadable),
             Self::Real(_) | Self::Time(_) | Self::Seconds(_) | Self::Uuid(_) | Self::Other => Err(RowFault::WrongType),
         }
     }
@@ -265,7 +267,11 @@ mod tests {
         assert_eq!(Value::Seconds(0.5).seconds(), Ok(Some(Duration::from_millis(500))));
         assert_eq!(Value::Untyped(b"0.5").seconds(), Ok(Some(Duration::from_millis(500))));
         assert_eq!(Value::Untyped(b"7").epoch(), Ok(Some(Epoch(7))));
-        assert_eq!(Value::Untyped(b"-7").epoch(), Err(RowFault::Unreadable));
+        for digits in ["-7", "+7", " 7", "7 ", "", "7_0", "0x7", "\u{661}"] {
+            assert_eq!(Value::Untyped(digits.as_bytes()).epoch(), Err(RowFault::Unreadable), "{digits:?}");
+            assert_eq!(Value::Text(digits.as_bytes()).count(), Err(RowFault::Unreadable), "{digits:?}");
+        }
+        assert_eq!(Value::Untyped(b"007").epoch(), Ok(Some(Epoch(7))));
     }
 
     #[test]

@@ -55,7 +55,7 @@ pub(super) enum DueKey {
     /// A sorted set, scored by the Unix seconds at which each falls due.
     Set {
         key: KeyTemplate,
-        /// Whether the lowest score moves with the work, so that it is its cursor.
+        /// Whether work puts off what has the lowest score, so that its being put off is progress.
         is_cursor: bool,
     },
     /// A list of what is due now.
