@@ -21,6 +21,8 @@ pub mod sqlite;
 mod statement;
 #[cfg(any(feature = "mysql", feature = "postgres", feature = "redis"))]
 mod transport;
+#[cfg(any(feature = "mysql", feature = "postgres"))]
+mod wording;
 mod zone;
 
 use std::fmt;

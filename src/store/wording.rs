@@ -1,0 +1,42 @@
+//! Whether what a server says may be passed on.
+//!
+//! A message about a name is worth telling to whoever wrote the query, but a server takes messages from stored functions
+//! too, and casts a stored text to a name: then what looks like a name is a value of a row.
+
+/// Whether every word of a message is one of the server's own words or stands in the statement that it was asked. Neither
+/// knows of upper and lower case.
+pub(super) fn names_only(message: &str, own_words: &[&str], statement: &str) -> bool {
+    const LONGEST: usize = 300;
+    message.len() <= LONGEST
+        && !message.contains(char::is_control)
+        && words(message).all(|word| {
+            own_words.iter().any(|own| own.eq_ignore_ascii_case(word))
+                || words(statement).any(|asked| asked.eq_ignore_ascii_case(word))
+        })
+}
+
+fn words(text: &str) -> impl Iterator<Item = &str> {
+    text.split(|letter: char| !(letter.is_alphanumeric() || letter == '_')).filter(|word| !word.is_empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_message_of_the_servers_words_and_the_statements_names_may_be_passed_on() {
+        let own = ["relation", "does", "not", "exist"];
+        let statement = "SELECT now() AS store_now, l.Name AS lease FROM jobs AS l";
+        assert!(names_only("relation \"jobs\" does not exist", &own, statement));
+        assert!(names_only("Relation l.name does not exist", &own, statement));
+        for told in [
+            "relation \"planted\" does not exist",
+            "relation \"jobs planted\" does not exist",
+            "relation jobs does not exist\nplanted",
+            "jobs, jobs",
+        ] {
+            assert_eq!(names_only(told, &own, statement), told == "jobs, jobs", "{told}");
+        }
+        assert!(!names_only(&"jobs ".repeat(100), &own, statement));
+    }
+}
