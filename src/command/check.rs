@@ -73,6 +73,9 @@ async fn connect(config: &Config) -> (String, bool) {
     (text, well)
 }
 
+/// Of so many rows that are not used it is told what is wrong with them; the rest is counted.
+const MOST_TOLD: usize = 20;
+
 fn found(taken: &Taken) -> String {
     let reading = &taken.reading;
     let mut leases: Vec<_> = reading.rows.iter().filter_map(|row| row.lease.as_deref()).collect();
@@ -84,9 +87,12 @@ fn found(taken: &Taken) -> String {
         taken.clock_offset
     );
     text.push_str(&missing(reading.columns));
-    for rejected in &reading.rejected {
+    for rejected in reading.rejected.iter().take(MOST_TOLD) {
         let lease = rejected.lease.as_deref().map_or_else(|| "a row".to_owned(), |lease| format!("lease {lease:?}"));
         text.push_str(&format!("  not used: {lease}, column {}: {}\n", rejected.column, rejected.fault));
+    }
+    if let Some(more @ 1..) = reading.rejected.len().checked_sub(MOST_TOLD) {
+        text.push_str(&format!("  not used: {more} rows more\n"));
     }
     if reading.over_limit > 0 {
         text.push_str(&format!("  not used: {} rows beyond max_leases\n", reading.over_limit));

@@ -19,6 +19,11 @@ use crate::scheduler::{
 /// Competes for the lease, renews it, and plans made-up occurrences under it; nothing is ever deleted. Prints one line
 /// for each event, at the end of the step that brought it. SIGUSR1 freezes its work, and thaws it again, while it goes
 /// on to renew; SIGTERM and SIGINT give the lease back and end it.
+///
+/// The store must not lose what it was told, or an epoch is given twice and fences nothing: Redis needs `appendonly yes`,
+/// `appendfsync always` and `maxmemory-policy noeviction`; PostgreSQL must not run with `synchronous_commit` off.
+///
+/// The exporter reads it, on every kind of store, with `preset: reference` in its configuration.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// The store: sqlite:///path, postgres://user@host:port/database or redis://user@host:port/number
@@ -197,6 +202,8 @@ fn hint(store: &StoreAddress, error: ProtocolError) -> &'static str {
         (StoreAddress::Sqlite(_), ProtocolError::Unreachable) | (_, ProtocolError::SchemaMismatch) => {
             " (--create makes what is not there)"
         }
+        #[cfg(feature = "postgres")]
+        (StoreAddress::Postgres { .. }, ProtocolError::NoSuchDatabase) => " (--create makes tables, not databases)",
         _ => "",
     }
 }

@@ -40,7 +40,7 @@ pub(super) enum Question {
     /// This, in SQL.
     Statement(Statement),
     /// What these keys hold.
-    Keys(#[cfg_attr(not(feature = "redis"), expect(dead_code, reason = "refused in such a build"))] KeyLayout),
+    Keys(KeyLayout),
 }
 
 /// A database of a server, and how to read it.

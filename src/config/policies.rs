@@ -110,6 +110,16 @@ pub struct SourcePolicies {
     expected: Vec<Arc<str>>,
 }
 
+impl SourcePolicies {
+    /// The same, where this lease must be there too.
+    pub(super) fn expecting(mut self, lease: Arc<str>) -> Self {
+        if !self.expected.contains(&lease) {
+            self.expected.push(lease);
+        }
+        self
+    }
+}
+
 impl Policies for SourcePolicies {
     fn of(&self, lease: &str) -> Arc<Policy> {
         let matching = self.entries.iter().find(|(glob, _)| glob.matches(lease));

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::lease::{Clock, Kind, Policies, Rules};
+use crate::lease::{Clock, Column, Kind, Policies, Rules};
 use crate::preset::{Dialect, Preset};
 
 use super::access::{Access, Question, Reads};
@@ -14,6 +14,7 @@ use super::duration::{DurationFault, Zero, duration};
 use super::keys::layout;
 use super::limits::length;
 use super::parameters;
+use super::policies::SourcePolicies;
 use super::problem::{Faults, Problem, Shown};
 use super::raw::{RawSource, Text};
 use crate::near::near;
@@ -65,7 +66,7 @@ impl Source {
     pub(super) fn new(
         raw: &RawSource,
         line: u64,
-        policies: impl Policies + 'static,
+        policies: SourcePolicies,
         base_dir: &Path,
         faults: &mut Faults,
     ) -> Option<Self> {
@@ -83,8 +84,10 @@ impl Source {
             Question::Statement(_) => Duration::ZERO,
             Question::Keys(_) => Self::RESOLUTION_OF_KEYS,
         };
+        let name = name?;
+        let policies = if read.is_one_lease() { policies.expecting(Arc::clone(&name)) } else { policies };
         Some(Self {
-            name: name?,
+            name,
             store: Reads::new(address?, access?, read.question)?,
             origin: read.origin,
             rules: Rules {
@@ -177,6 +180,16 @@ impl Read {
             None => Question::Statement(filled.statement(dialect)?),
         };
         Some(Self { question, origin: Origin::Preset(preset.name()), kind: preset.kind, clock: preset.clock })
+    }
+
+    /// Whether it is known before the first look that there is one lease, named like the source. A query may or may not
+    /// have a column of names.
+    fn is_one_lease(&self) -> bool {
+        match (&self.question, self.origin) {
+            (Question::Keys(layout), _) => !layout.has_many_leases(),
+            (_, Origin::Preset(name)) => Preset::named(name).is_some_and(|preset| !preset.columns.has(Column::Lease)),
+            (_, Origin::Query | Origin::Keys) => false,
+        }
     }
 
     /// What holding a lease means, and whose clock wrote its times.

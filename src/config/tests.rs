@@ -264,3 +264,18 @@ fn a_server_is_reached_over_tls_unless_it_is_this_machine_or_told_otherwise() {
     assert_eq!(database("plain").session_time_zone.to_string(), "+09:00");
     assert_eq!(database("default").session_time_zone.to_string(), "+00:00");
 }
+
+#[test]
+#[cfg(all(feature = "postgres", feature = "redis"))]
+fn the_one_lease_of_a_source_is_expected_where_it_is_known_before_the_first_look() {
+    let config = |read: &str| {
+        let text = format!("sources:\n  - {{ name: jobs, {read} }}\n");
+        let config = Config::parse(&text, "config.yml", Path::new(""), &FAMILIES).unwrap();
+        config.sources[0].policies.expected()
+    };
+    assert_eq!(config("store: redis://localhost, preset: redbeat"), [Arc::<str>::from("jobs")]);
+    assert_eq!(config("store: redis://localhost, keys: { lock: a }"), [Arc::<str>::from("jobs")]);
+    assert!(config("store: redis://localhost, keys: { lock: \"a*\" }").is_empty());
+    assert!(config("store: postgres://localhost/a, preset: reference").is_empty());
+    assert!(config("store: postgres://localhost/a, query: SELECT now() AS store_now").is_empty());
+}

@@ -205,9 +205,18 @@ pub enum ProtocolError {
         /// As the store names it.
         code: StoreCode,
     },
+    /// It is the wrong server, or set to take no writes. Whoever named it must act.
+    #[error("the server takes no writes: it only follows another, or is set to read only")]
+    Follower,
     /// A record holds, or would have to hold, a value outside the contract. Someone else writes to these tables.
     #[error("a record holds a value outside the contract")]
     InvalidRecord,
+    /// The server does not let this user in, or not with this password. Whoever named them must act.
+    #[error("the server refuses the user or the password")]
+    Login,
+    /// The server is there, and has no database of this name or number. Whoever named it must act.
+    #[error("the server has no such database")]
+    NoSuchDatabase,
     /// The caller tried to plan what was never enqueued under that lease.
     #[error("the lease has no such occurrence")]
     NoSuchOccurrence,

@@ -52,7 +52,7 @@ impl RedisProtocol {
     /// Opens a store. There is nothing to make: a key is there from the first write on.
     ///
     /// # Errors
-    /// [`ProtocolError::Unreachable`] when nothing that speaks Redis answers, [`ProtocolError::Refused`] when it does
+    /// [`ProtocolError::Unreachable`] when nothing that speaks Redis answers, [`ProtocolError::Login`] when it does
     /// not let the user in, [`ProtocolError::InvalidRecord`] when the prefix is someone else's.
     pub fn open(address: &ServerAddress, prefix: &str) -> Result<Self, ProtocolError> {
         let mut protocol = Self::connect(address, prefix)?;
@@ -82,18 +82,20 @@ impl RedisProtocol {
         };
         let mut settings = RedisConnectionInfo::default();
         if let Some(user) = address.user() {
-            settings = settings.set_username(user);
+            // Without a password as well: one may be let in with any. The crate would not say who it is at all, and
+            // become whoever comes without a name.
+            settings = settings.set_username(user).set_password("");
         }
         if let Some(password) = address.password()? {
             settings = settings.set_password(password);
         }
-        if let Some(number) = address.database() {
-            settings = settings.set_db(number.parse().map_err(|_| ProtocolError::SchemaMismatch)?);
-        }
         let info = place.into_connection_info()?.set_redis_settings(settings);
-        let connection = Client::open(info)?.get_connection_with_timeout(CONNECT_TIMEOUT)?;
+        let mut connection = Client::open(info)?.get_connection_with_timeout(CONNECT_TIMEOUT)?;
         connection.set_read_timeout(Some(STEP_TIMEOUT))?;
         connection.set_write_timeout(Some(STEP_TIMEOUT))?;
+        if let Some(number) = address.database().filter(|number| *number != "0") {
+            select(&mut connection, number)?;
+        }
         Ok(Self { prefix: prefix.to_owned(), connection: Some(connection) })
     }
 
@@ -196,6 +198,15 @@ impl LeaseProtocol for RedisProtocol {
             backlog: Backlog { due: count(&needed(due)?)?, oldest_due_at: oldest.as_deref().map(time).transpose()? },
         })
     }
+}
+
+/// Chooses a database. Not while connecting: the crate would not tell one that is not there from one not permitted.
+fn select(connection: &mut Connection, number: &str) -> Result<(), ProtocolError> {
+    ::redis::cmd("SELECT").arg(number).exec(connection).map_err(|error| match error.code() {
+        // Beyond the last, or of a cluster, which has but one.
+        Some("ERR") => ProtocolError::NoSuchDatabase,
+        _ => error.into(),
+    })
 }
 
 /// A time as the store holds it.

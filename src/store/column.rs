@@ -7,7 +7,7 @@ use crate::lease::{Column, Columns, Cursor, Epoch, RowFault, StoreTime};
 use super::ReadError;
 
 /// No name of a lease or a holder needs to be longer, in bytes.
-const LONGEST_NAME: usize = 1_024;
+pub(super) const LONGEST_NAME: usize = 1_024;
 /// No TTL needs to be longer, in seconds: a hundred years.
 const LONGEST_TTL: f64 = 3_153_600_000.0;
 
@@ -70,6 +70,8 @@ pub(super) enum Value<'a> {
     Untyped(&'a [u8]),
     /// A time of the store's own type; `None` for one that no clock shows, such as `infinity`.
     Time(Option<StoreTime>),
+    /// A length of time of the store's own type, in seconds.
+    Seconds(f64),
     /// A universally unique identifier.
     Uuid([u8; 16]),
     /// Anything else.
@@ -101,12 +103,20 @@ impl<'a> Value<'a> {
             }
             Self::Integer(number) => Ok(Some(number.to_string().into())),
             Self::Uuid(bytes) => Ok(Some(uuid(bytes).into())),
-            Self::Real(_) | Self::Time(_) | Self::Other => Err(RowFault::WrongType),
+            Self::Real(_) | Self::Time(_) | Self::Seconds(_) | Self::Other => Err(RowFault::WrongType),
         }
     }
 
     /// A time: the store's own, or Unix seconds, whole or not, or text as `2026-11-30 12:00:00.5` in UTC.
+    ///
+    /// No lease is older than Unix: a time at its beginning or before stands for something else, mostly for "never", which
+    /// is NULL here.
     pub(super) fn time(self) -> Decoded<StoreTime> {
+        let time = self.any_time()?;
+        if time.is_some_and(|time| time.unix_micros() <= 0) { Err(RowFault::OutOfRange) } else { Ok(time) }
+    }
+
+    fn any_time(self) -> Decoded<StoreTime> {
         match self.typed() {
             Self::Null => Ok(None),
             Self::Time(time) => time.map(Some).ok_or(RowFault::OutOfRange),
@@ -125,7 +135,7 @@ impl<'a> Value<'a> {
                 let micros = i64::try_from(since.as_micros()).map_err(|_| RowFault::OutOfRange)?;
                 StoreTime::from_unix_micros(micros).map(Some).map_err(|_| RowFault::OutOfRange)
             }
-            Self::Uuid(_) | Self::Other => Err(RowFault::WrongType),
+            Self::Seconds(_) | Self::Uuid(_) | Self::Other => Err(RowFault::WrongType),
         }
     }
 
@@ -135,11 +145,13 @@ impl<'a> Value<'a> {
             Self::Null => Ok(None),
             Self::Integer(number) => u64::try_from(number).map(Some).map_err(|_| RowFault::OutOfRange),
             Self::Text(digits) | Self::Untyped(digits) => std::str::from_utf8(digits)
-                .map_err(|_| RowFault::Unreadable)?
-                .parse()
+                .ok()
+                // Parsing would take a sign.
+                .filter(|digits| digits.bytes().all(|digit| digit.is_ascii_digit()))
+                .and_then(|digits| digits.parse().ok())
                 .map(Some)
-                .map_err(|_| RowFault::Unreadable),
-            Self::Real(_) | Self::Time(_) | Self::Uuid(_) | Self::Other => Err(RowFault::WrongType),
+                .ok_or(RowFault::Unreadable),
+            Self::Real(_) | Self::Time(_) | Self::Seconds(_) | Self::Uuid(_) | Self::Other => Err(RowFault::WrongType),
         }
     }
 
@@ -153,7 +165,7 @@ impl<'a> Value<'a> {
         let seconds = match self.typed() {
             Self::Null => return Ok(None),
             Self::Integer(seconds) => seconds as f64,
-            Self::Real(seconds) => seconds,
+            Self::Real(seconds) | Self::Seconds(seconds) => seconds,
             Self::Text(_) | Self::Untyped(_) | Self::Time(_) | Self::Uuid(_) | Self::Other => {
                 return Err(RowFault::WrongType);
             }
@@ -184,7 +196,7 @@ impl<'a> Value<'a> {
                 let text = std::str::from_utf8(bytes).map_err(|_| RowFault::Unreadable)?;
                 Ok(Some(Cursor::Text(text.into())))
             }
-            Self::Other => Err(RowFault::WrongType),
+            Self::Seconds(_) | Self::Other => Err(RowFault::WrongType),
         }
     }
 }
@@ -214,7 +226,11 @@ mod tests {
     fn times_are_unix_seconds_or_utc_text() {
         let micros = |value: Value<'_>| value.time().map(|time| time.map(StoreTime::unix_micros));
         assert_eq!(micros(Value::Null), Ok(None));
-        assert_eq!(micros(Value::Integer(-5)), Ok(Some(-5_000_000)));
+        assert_eq!(micros(Value::Integer(5)), Ok(Some(5_000_000)));
+        for before in [Value::Integer(-5), Value::Integer(0), Value::Real(-0.5), Value::Text(b"1970-01-01 00:00:00")] {
+            assert_eq!(micros(before), Err(RowFault::OutOfRange), "{before:?}");
+        }
+        assert_eq!(micros(Value::Seconds(5.0)), Err(RowFault::WrongType));
         assert_eq!(micros(Value::Real(1.25)), Ok(Some(1_250_000)));
         assert_eq!(micros(Value::Text(b"1970-01-01 00:00:02.5")), Ok(Some(2_500_000)));
         assert_eq!(micros(Value::Text(b"1970-01-01T00:00:02Z")), Ok(Some(2_000_000)));
@@ -248,9 +264,14 @@ mod tests {
         assert_eq!(Value::Integer(0).seconds(), Err(RowFault::OutOfRange));
         assert_eq!(Value::Real(f64::NAN).seconds(), Err(RowFault::OutOfRange));
         assert_eq!(Value::Real(0.5).seconds(), Ok(Some(Duration::from_millis(500))));
+        assert_eq!(Value::Seconds(0.5).seconds(), Ok(Some(Duration::from_millis(500))));
         assert_eq!(Value::Untyped(b"0.5").seconds(), Ok(Some(Duration::from_millis(500))));
         assert_eq!(Value::Untyped(b"7").epoch(), Ok(Some(Epoch(7))));
-        assert_eq!(Value::Untyped(b"-7").epoch(), Err(RowFault::Unreadable));
+        for digits in ["-7", "+7", " 7", "7 ", "", "7_0", "0x7", "\u{661}"] {
+            assert_eq!(Value::Untyped(digits.as_bytes()).epoch(), Err(RowFault::Unreadable), "{digits:?}");
+            assert_eq!(Value::Text(digits.as_bytes()).count(), Err(RowFault::Unreadable), "{digits:?}");
+        }
+        assert_eq!(Value::Untyped(b"007").epoch(), Ok(Some(Epoch(7))));
     }
 
     #[test]

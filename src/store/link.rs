@@ -18,6 +18,11 @@ pub(super) trait Driver: fmt::Debug + Send + Sync {
     /// An open connection. Dropping it closes it at once, without waiting for the server.
     type Connection: Send;
 
+    /// What to say when connecting took too long.
+    fn late_to_connect(&self) -> &'static str {
+        "connecting took too long"
+    }
+
     /// Opens a connection, after reading anew whatever proves who the exporter is.
     fn connect(&self) -> impl Future<Output = Result<Self::Connection, ReadError>> + Send;
 
@@ -41,7 +46,8 @@ impl<D: Driver> Link<D> {
     async fn read_by(&mut self, deadline: Instant) -> ReadResult {
         if let Some(connection) = self.connection.take() {
             match self.read_on(connection, deadline).await {
-                Err(ReadError::Unreachable(_)) => {}
+                // It died meanwhile, or what was learned when it was opened is no longer true.
+                Err(ReadError::Unreachable(_) | ReadError::SchemaMismatch(_)) => {}
                 result => return result,
             }
         }
@@ -67,7 +73,7 @@ impl<D: Driver> Link<D> {
             sleep_until(not_before).await;
         }
         let connected = timeout_at(deadline, self.driver.connect()).await;
-        let connected = connected.unwrap_or_else(|_| Err(late("connecting took too long")));
+        let connected = connected.unwrap_or_else(|_| Err(late(self.driver.late_to_connect())));
         self.backoff.note(connected.as_ref().err().map(ReadError::failure));
         connected
     }
@@ -112,7 +118,7 @@ struct Backoff {
 
 impl Backoff {
     const FIRST: Duration = Duration::from_millis(50);
-    const LONGEST: Duration = Duration::from_millis(800);
+    const LONGEST: Duration = Duration::from_millis(400);
 
     /// Until when the server is let rest, and why.
     fn rest(&self) -> Option<(Instant, ReadFailure)> {

@@ -112,7 +112,11 @@ impl PasswordFile {
         file.take(Self::LONGEST).read_to_string(&mut text).map_err(|_| refused("cannot be read as text"))?;
         let password = text.strip_suffix('\n').unwrap_or(&text);
         let password = password.strip_suffix('\r').unwrap_or(password);
-        if password.is_empty() { Err(refused("is empty")) } else { Ok(Password(password.into())) }
+        match password {
+            "" => Err(refused("is empty")),
+            _ if password.contains(['\n', '\r', '\0']) => Err(refused("has more than one line, or a zero byte")),
+            password => Ok(Password(password.into())),
+        }
     }
 }
 
@@ -146,8 +150,7 @@ mod tests {
     fn a_password_is_the_file_without_the_newline_that_an_editor_leaves() {
         assert_eq!(password(b"a b\n").unwrap(), "a b");
         assert_eq!(password(b"a b\r\n").unwrap(), "a b");
-        assert_eq!(password(b"a\n\n").unwrap(), "a\n");
-        for wrong in [&b""[..], b"\n", b"\xff"] {
+        for wrong in [&b""[..], b"\n", b"a\n\n", b"a\nb", b"a\0", b"\xff"] {
             let error = password(wrong).unwrap_err();
             assert!(error.contains("`password_file`") && !error.contains("planted"), "{error}");
         }

@@ -195,7 +195,7 @@ fn what_is_odd_but_possible_is_shown_as_it_is() {
         assert_eq!(says(&metrics, epoch), ("active", "progressing"), "{epoch}");
     }
     for (lease, expected) in [
-        ("before 1970", ("idle", "nothing_due")),
+        ("before 1970", ("unknown", "invalid_record")),
         ("tomorrow", ("unknown", "clock_skew")),
         ("control \u{1b}[31m and \n line", ("active", "progressing")),
         ("null holder", ("no_leader", "released")),
@@ -288,6 +288,61 @@ fn rows_that_row_level_security_would_hide_are_noticed() {
     assert!(line.contains("row-level security hides rows") && line.contains("leases"), "{line}");
     table.database.execute(&format!("ALTER ROLE {} BYPASSRLS", table.database.reader().name()));
     assert_eq!(says(&exporter.scrape(), "sound"), ("active", "progressing"));
+}
+
+/// A database without an encoding takes any bytes for text.
+#[test]
+fn a_text_in_invalid_utf8_costs_its_own_lease_alone() {
+    let table = Table::new();
+    let name = format!("{}_ascii", table.database.name());
+    table.database.execute(&format!(
+        "CREATE DATABASE {name} ENCODING 'SQL_ASCII' LC_COLLATE 'C' LC_CTYPE 'C' TEMPLATE template0"
+    ));
+    table.database.execute(&format!(
+        "\\connect {name}\n{LEASES} GRANT SELECT ON leases TO {};
+         INSERT INTO leases SELECT 'holder', E'\\xc3\\x28', 7, acquired_at, renewed_at, expires_at FROM leases;
+         INSERT INTO leases SELECT E'\\xff\\xfe', 'h', 7, acquired_at, renewed_at, expires_at FROM leases LIMIT 1;",
+        table.database.reader().name()
+    ));
+    let yaml =
+        config(&table.database, "", READ).replace(&format!("/{}\n", table.database.name()), &format!("/{name}\n"));
+    let exporter = Exporter::start(table.folder.path(), &yaml);
+    let metrics = exporter.scrape();
+    assert_eq!(says(&metrics, "sound"), ("active", "progressing"), "{}", exporter.log());
+    assert_eq!(says(&metrics, "holder"), ("unknown", "invalid_record"));
+    assert_eq!((metrics.leases(SOURCE).len(), rejected(&metrics, "unreadable")), (2, 2.0));
+    drop(exporter);
+    table.database.execute(&format!("DROP DATABASE {name} WITH (FORCE)"));
+}
+
+/// What looks like a name in a server's message may be a value of a row.
+#[test]
+fn no_value_of_a_row_is_told_as_a_name() {
+    let (folder, database) = (folder(), servers::postgres().database());
+    database.execute(
+        "CREATE TABLE job (secret text); INSERT INTO job VALUES ('planted');
+         CREATE FUNCTION raised(code text) RETURNS text LANGUAGE plpgsql AS $$ BEGIN
+             RAISE EXCEPTION 'column % does not exist', (SELECT secret FROM job) USING ERRCODE = code;
+         END $$;",
+    );
+    for value in ["secret::regclass::text", "raised('42703')", "raised('42501')", "raised('42P01')", "raised('P0001')"]
+    {
+        let query = format!("SELECT now() AS store_now, {value} AS lease FROM job");
+        let line = refused(folder.path(), &config(&database, "", &query));
+        assert!(!line.contains("planted"), "{value}: {line}");
+    }
+}
+
+#[test]
+fn a_socket_stands_in_the_place_of_the_host() {
+    let table = Table::new();
+    let server = servers::postgres();
+    // Whoever reaches the private socket is let in.
+    let socket = server.socket_dir().join(format!(".s.PGSQL.{}", server.port()));
+    let socket = socket.to_str().unwrap().replace('/', "%2F");
+    let host = format!("127.0.0.1:{}", server.port());
+    let read = check(table.folder.path(), &config(&table.database, "", READ).replace(&host, &socket));
+    assert_eq!(read.code, Some(0), "{}", read.all());
 }
 
 #[test]

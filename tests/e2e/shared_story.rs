@@ -260,12 +260,14 @@ story!(on_valkey, Redis::on(servers::valkey()));
 fn a_scheduler_says_what_is_wrong_with_its_store_without_naming_it() {
     let database = servers::postgres().database();
     let owner = database.owner();
-    let reader = shown(database.reader().password_file());
+    let [reader, password] = [database.reader(), owner].map(|login| shown(login.password_file()));
+    let nowhere = format!("{}_planted", owner.url());
     for (arguments, code, told) in [
         (vec!["--store", "postgres://planted:planted@localhost/db"], 3, "a password must not stand in it"),
         (vec!["--store", "redis://:planted@localhost"], 3, "a password must not stand in it"),
         (vec!["--store", "mysql://planted@localhost/db"], 3, "expected sqlite:///"),
-        (vec!["--store", owner.url(), "--password-file", &reader], 4, "the store refuses to be written"),
+        (vec!["--store", owner.url(), "--password-file", &reader], 4, "the server refuses the user or the password"),
+        (vec!["--store", &nowhere, "--password-file", &password], 4, "--create makes tables, not databases"),
         (vec!["--store", owner.url(), "--password-file", "/none/planted"], 4, "the password file cannot be read"),
         (vec!["--store", "redis://127.0.0.1:1/0"], 4, "the store cannot be reached"),
     ] {

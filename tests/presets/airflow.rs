@@ -45,7 +45,7 @@ pub(super) const CASES: &[Case] = &[
     case("tasks that wait do not start, though the scheduler beats and decides (case 12)",
         "INSERT INTO job (id, state, job_type, start_date, latest_heartbeat, hostname) VALUES (41, 'running', 'SchedulerJob', T-2d, T-4s, 'host-a');
          INSERT INTO dag_run (dag_id, run_id, state, start_date, last_scheduling_decision) VALUES ('d', 'r', 'running', T-1h, T-2s);
-         INSERT INTO task_instance (task_id, dag_id, run_id, state, start_date, updated_at) VALUES ('t0', 'd', 'r', 'success', T-55m, T-55m);
+         INSERT INTO task_instance (task_id, dag_id, run_id, state, start_date, updated_at, queued_dttm) VALUES ('t0', 'd', 'r', 'success', T-55m, T-55m, T-55m);
          INSERT INTO task_instance (task_id, dag_id, run_id, state, queued_dttm, updated_at) VALUES
            ('t1', 'd', 'r', 'queued', T-50m, T-50m), ('t2', 'd', 'r', 'queued', T-50m, T-50m)",
         "scheduler", "stalled no_progress"),
@@ -53,12 +53,12 @@ pub(super) const CASES: &[Case] = &[
         "INSERT INTO job (id, state, job_type, start_date, latest_heartbeat, hostname) VALUES
            (40, 'running', 'SchedulerJob', T-9d, T-3d, 'host-a'), (41, 'running', 'SchedulerJob', T-2d, T-4s, 'host-b');
          INSERT INTO dag_run (dag_id, run_id, state, start_date) VALUES ('d', 'r', 'running', T-1h);
-         INSERT INTO task_instance (task_id, dag_id, run_id, state, start_date) VALUES ('t0', 'd', 'r', 'running', T-20s)",
+         INSERT INTO task_instance (task_id, dag_id, run_id, state, start_date, queued_dttm) VALUES ('t0', 'd', 'r', 'running', T-20s, T-20s)",
         "scheduler", "active progressing"),
     case("a loop that takes long: no heartbeat for 21 minutes, and tasks start (case 118)",
         "INSERT INTO job (id, state, job_type, start_date, latest_heartbeat, hostname) VALUES (41, 'running', 'SchedulerJob', T-2d, T-21m, 'host-a');
          INSERT INTO dag_run (dag_id, run_id, state, start_date) VALUES ('d', 'r', 'running', T-1h);
-         INSERT INTO task_instance (task_id, dag_id, run_id, state, start_date) VALUES ('t0', 'd', 'r', 'running', T-20s);
+         INSERT INTO task_instance (task_id, dag_id, run_id, state, start_date, queued_dttm) VALUES ('t0', 'd', 'r', 'running', T-20s, T-20s);
          INSERT INTO task_instance (task_id, dag_id, run_id, state, queued_dttm) VALUES ('t1', 'd', 'r', 'queued', T-10m)",
         "scheduler", "unknown progress_without_authority"),
     case("killed an hour ago",
@@ -80,23 +80,56 @@ pub(super) const CASES: &[Case] = &[
     case("one long task runs and nothing waits",
         "INSERT INTO job (id, state, job_type, start_date, latest_heartbeat, hostname) VALUES (41, 'running', 'SchedulerJob', T-2d, T-4s, 'host-a');
          INSERT INTO dag_run (dag_id, run_id, state, start_date) VALUES ('d', 'r', 'running', T-5h);
-         INSERT INTO task_instance (task_id, dag_id, run_id, state, start_date) VALUES ('t0', 'd', 'r', 'running', T-5h)",
+         INSERT INTO task_instance (task_id, dag_id, run_id, state, start_date, queued_dttm) VALUES ('t0', 'd', 'r', 'running', T-5h, T-5h)",
         "scheduler", "idle nothing_due"),
     case("tasks of a run that has ended count, those of one long ended do not",
         "INSERT INTO job (id, state, job_type, start_date, latest_heartbeat, hostname) VALUES (41, 'running', 'SchedulerJob', T-2d, T-4s, 'host-a');
          INSERT INTO dag_run (dag_id, run_id, state, start_date, end_date) VALUES ('d', 'r', 'success', T-1m, T-10s);
-         INSERT INTO task_instance (task_id, dag_id, run_id, state, start_date) VALUES ('t0', 'd', 'r', 'success', T-40s)",
+         INSERT INTO task_instance (task_id, dag_id, run_id, state, start_date, queued_dttm) VALUES ('t0', 'd', 'r', 'success', T-40s, T-40s)",
         "scheduler", "active progressing"),
     case("tasks scheduled and not queued for an hour",
         "INSERT INTO job (id, state, job_type, start_date, latest_heartbeat, hostname) VALUES (41, 'running', 'SchedulerJob', T-2d, T-4s, 'host-a');
          INSERT INTO dag_run (dag_id, run_id, state, start_date) VALUES ('d', 'r', 'running', T-5h);
-         INSERT INTO task_instance (task_id, dag_id, run_id, state, start_date) VALUES ('t0', 'd', 'r', 'success', T-5h);
+         INSERT INTO task_instance (task_id, dag_id, run_id, state, start_date, queued_dttm) VALUES ('t0', 'd', 'r', 'success', T-5h, T-5h);
+         INSERT INTO dag (dag_id, is_paused) VALUES ('d', FALSE);
          INSERT INTO task_instance (task_id, dag_id, run_id, state, updated_at) VALUES ('t1', 'd', 'r', 'scheduled', T-1h)",
         "scheduler", "stalled no_progress"),
+    case("tasks scheduled in a DAG that is paused or in runs that do not run, or queued in the latter, are not due",
+        "INSERT INTO job (id, state, job_type, start_date, latest_heartbeat, hostname) VALUES (41, 'running', 'SchedulerJob', T-2d, T-4s, 'host-a');
+         INSERT INTO dag (dag_id, is_paused) VALUES ('paused', TRUE), ('d', FALSE);
+         INSERT INTO dag_run (dag_id, run_id, state, start_date) VALUES
+           ('paused', 'r', 'running', T-5h), ('d', 'failed', 'failed', T-5h), ('d', 'waits', 'queued', NULL);
+         INSERT INTO task_instance (task_id, dag_id, run_id, state, queued_dttm, updated_at) VALUES
+           ('t1', 'paused', 'r', 'scheduled', NULL, T-1h), ('t1', 'd', 'failed', 'scheduled', NULL, T-1h),
+           ('t2', 'd', 'failed', 'queued', T-1h, T-1h), ('t1', 'd', 'waits', 'scheduled', NULL, T-1h),
+           ('t1', 'd', 'gone', 'scheduled', NULL, T-1h)",
+        "scheduler", "idle nothing_due"),
+    case("a task that was queued before its DAG was paused is still the executor's to start",
+        "INSERT INTO job (id, state, job_type, start_date, latest_heartbeat, hostname) VALUES (41, 'running', 'SchedulerJob', T-2d, T-4s, 'host-a');
+         INSERT INTO dag (dag_id, is_paused) VALUES ('paused', TRUE);
+         INSERT INTO dag_run (dag_id, run_id, state, start_date) VALUES ('paused', 'r', 'running', T-5h);
+         INSERT INTO task_instance (task_id, dag_id, run_id, state, start_date, queued_dttm) VALUES ('old', 'paused', 'r', 'success', T-5h, T-5h);
+         INSERT INTO task_instance (task_id, dag_id, run_id, state, queued_dttm) VALUES ('t1', 'paused', 'r', 'queued', T-1h)",
+        "scheduler", "stalled no_progress"),
+    case("what `airflow dags test` starts was queued by no scheduler",
+        "INSERT INTO job (id, state, job_type, start_date, latest_heartbeat, hostname) VALUES (41, 'running', 'SchedulerJob', T-2d, T-4s, 'host-a');
+         INSERT INTO dag (dag_id, is_paused) VALUES ('d', FALSE);
+         INSERT INTO dag_run (dag_id, run_id, state, run_type, start_date) VALUES
+           ('d', 'r', 'running', 'scheduled', T-5h), ('d', 'test', 'running', 'manual', T-1m);
+         INSERT INTO task_instance (task_id, dag_id, run_id, state, start_date, queued_dttm) VALUES ('old', 'd', 'r', 'success', T-5h, T-5h);
+         INSERT INTO task_instance (task_id, dag_id, run_id, state, start_date, duration) VALUES
+           ('t0', 'd', 'test', 'success', T-40s, 3.5), ('t1', 'd', 'test', 'running', T-20s, NULL);
+         INSERT INTO task_instance (task_id, dag_id, run_id, state, updated_at) VALUES ('t1', 'd', 'r', 'scheduled', T-1h)",
+        "scheduler", "stalled no_progress"),
+    case("an empty task, which a scheduler passes over without a queue",
+        "INSERT INTO job (id, state, job_type, start_date, latest_heartbeat, hostname) VALUES (41, 'running', 'SchedulerJob', T-2d, T-4s, 'host-a');
+         INSERT INTO dag_run (dag_id, run_id, state, start_date) VALUES ('d', 'r', 'running', T-1h);
+         INSERT INTO task_instance (task_id, dag_id, run_id, state, start_date, end_date, duration) VALUES ('t0', 'd', 'r', 'success', T-20s, T-20s, 0)",
+        "scheduler", "active progressing"),
     case("a task that waits since nobody knows when",
         "INSERT INTO job (id, state, job_type, start_date, latest_heartbeat, hostname) VALUES (41, 'running', 'SchedulerJob', T-2d, T-4s, 'host-a');
          INSERT INTO dag_run (dag_id, run_id, state, start_date) VALUES ('d', 'r', 'running', T-5h);
-         INSERT INTO task_instance (task_id, dag_id, run_id, state, start_date) VALUES ('t0', 'd', 'r', 'success', T-5h);
+         INSERT INTO task_instance (task_id, dag_id, run_id, state, start_date, queued_dttm) VALUES ('t0', 'd', 'r', 'success', T-5h, T-5h);
          INSERT INTO task_instance (task_id, dag_id, run_id, state) VALUES ('t1', 'd', 'r', 'queued');
          INSERT INTO task_instance (task_id, dag_id, run_id, state, queued_dttm) VALUES ('t2', 'd', 'r', 'queued', T-10s)",
         "scheduler", "unknown due_unknown"),
@@ -135,7 +168,7 @@ pub(super) const TWO: &[Case] = &[
         "INSERT INTO job (id, state, job_type, start_date, latest_heartbeat, hostname) VALUES (41, 'running', 'SchedulerJob', T-2d, T-4s, 'host-a');
          INSERT INTO dag (dag_id, is_paused, is_active, next_dagrun_create_after) VALUES ('d', FALSE, TRUE, T-20m);
          INSERT INTO dag_run (dag_id, run_id, state, end_date) VALUES ('d', 'r', 'success', T-80m);
-         INSERT INTO task_instance (task_id, dag_id, run_id, state, start_date) VALUES ('t0', 'd', 'r', 'success', T-81m)",
+         INSERT INTO task_instance (task_id, dag_id, run_id, state, start_date, queued_dttm) VALUES ('t0', 'd', 'r', 'success', T-81m, T-81m)",
         "scheduler", "stalled no_progress"),
     case("DAGs that are paused, gone, broken, of the future or without a next run are not due",
         "INSERT INTO job (id, state, job_type, start_date, latest_heartbeat, hostname) VALUES (41, 'running', 'SchedulerJob', T-2d, T-4s, 'host-a');
@@ -143,6 +176,23 @@ pub(super) const TWO: &[Case] = &[
            ('paused', TRUE, TRUE, FALSE, T-20m), ('gone', FALSE, FALSE, FALSE, T-20m), ('broken', FALSE, TRUE, TRUE, T-20m),
            ('later', FALSE, TRUE, FALSE, T+20m), ('full', FALSE, TRUE, FALSE, NULL)",
         "scheduler", "idle nothing_due"),
+    case("what a backfill has scheduled or queued is its own to start",
+        "INSERT INTO job (id, state, job_type, start_date, latest_heartbeat, hostname) VALUES (41, 'running', 'SchedulerJob', T-2d, T-4s, 'host-a');
+         INSERT INTO dag (dag_id, is_paused) VALUES ('d', FALSE);
+         INSERT INTO dag_run (dag_id, run_id, state, run_type, start_date) VALUES ('d', 'b', 'running', 'backfill', T-5h);
+         INSERT INTO task_instance (task_id, dag_id, run_id, state, queued_dttm, updated_at) VALUES
+           ('t1', 'd', 'b', 'scheduled', NULL, T-1h), ('t2', 'd', 'b', 'queued', T-1h, T-1h)",
+        "scheduler", "idle nothing_due"),
+    case("what a backfill starts, its own process starts",
+        "INSERT INTO job (id, state, job_type, start_date, latest_heartbeat, hostname) VALUES (41, 'running', 'SchedulerJob', T-2d, T-4s, 'host-a');
+         INSERT INTO dag (dag_id, is_paused) VALUES ('d', FALSE);
+         INSERT INTO dag_run (dag_id, run_id, state, run_type, start_date, end_date) VALUES
+           ('d', 'r', 'running', 'scheduled', T-5h, NULL), ('d', 'b', 'running', 'backfill', T-5h, NULL),
+           ('d', 'c', 'success', 'backfill', T-1h, T-5s);
+         INSERT INTO task_instance (task_id, dag_id, run_id, state, start_date, queued_dttm) VALUES
+           ('old', 'd', 'r', 'success', T-5h, T-5h), ('t0', 'd', 'b', 'running', T-20s, T-25s), ('t0', 'd', 'c', 'success', T-30s, T-35s);
+         INSERT INTO task_instance (task_id, dag_id, run_id, state, updated_at) VALUES ('t1', 'd', 'r', 'scheduled', T-1h)",
+        "scheduler", "stalled no_progress"),
 ];
 
 #[rustfmt::skip]
@@ -151,7 +201,7 @@ pub(super) const THREE: &[Case] = &[
         "INSERT INTO job (id, state, job_type, start_date, latest_heartbeat, hostname) VALUES (41, 'running', 'SchedulerJob', T-2d, T-4s, 'host-a');
          INSERT INTO dag (dag_id, is_paused, is_stale, next_dagrun_create_after) VALUES ('d', FALSE, FALSE, T-20m);
          INSERT INTO dag_run (dag_id, run_id, state, end_date) VALUES ('d', 'r', 'success', T-80m);
-         INSERT INTO task_instance (task_id, dag_id, run_id, state, start_date) VALUES ('t0', 'd', 'r', 'success', T-81m)",
+         INSERT INTO task_instance (task_id, dag_id, run_id, state, start_date, queued_dttm) VALUES ('t0', 'd', 'r', 'success', T-81m, T-81m)",
         "scheduler", "stalled no_progress"),
     case("DAGs that are paused, stale, broken or of the future are not due",
         "INSERT INTO job (id, state, job_type, start_date, latest_heartbeat, hostname) VALUES (41, 'running', 'SchedulerJob', T-2d, T-4s, 'host-a');
@@ -162,9 +212,28 @@ pub(super) const THREE: &[Case] = &[
     case("scheduled an hour ago and touched since",
         "INSERT INTO job (id, state, job_type, start_date, latest_heartbeat, hostname) VALUES (41, 'running', 'SchedulerJob', T-2d, T-4s, 'host-a');
          INSERT INTO dag_run (dag_id, run_id, state, start_date) VALUES ('d', 'r', 'running', T-5h);
-         INSERT INTO task_instance (task_id, dag_id, run_id, state, start_date) VALUES ('t0', 'd', 'r', 'success', T-5h);
+         INSERT INTO task_instance (task_id, dag_id, run_id, state, start_date, queued_dttm) VALUES ('t0', 'd', 'r', 'success', T-5h, T-5h);
+         INSERT INTO dag (dag_id, is_paused) VALUES ('d', FALSE);
          INSERT INTO task_instance (task_id, dag_id, run_id, state, scheduled_dttm, updated_at) VALUES ('t1', 'd', 'r', 'scheduled', T-1h, T-5s)",
         "scheduler", "stalled no_progress"),
+    case("a backfill's tasks are the scheduler's like any other",
+        "INSERT INTO job (id, state, job_type, start_date, latest_heartbeat, hostname) VALUES (41, 'running', 'SchedulerJob', T-2d, T-4s, 'host-a');
+         INSERT INTO dag (dag_id, is_paused) VALUES ('d', FALSE);
+         INSERT INTO dag_run (dag_id, run_id, state, run_type, start_date) VALUES ('d', 'b', 'running', 'backfill', T-5h);
+         INSERT INTO task_instance (task_id, dag_id, run_id, state, start_date, queued_dttm) VALUES ('old', 'd', 'b', 'success', T-5h, T-5h);
+         INSERT INTO task_instance (task_id, dag_id, run_id, state, queued_dttm, updated_at) VALUES
+           ('t1', 'd', 'b', 'scheduled', NULL, T-1h), ('t2', 'd', 'b', 'queued', T-1h, T-1h)",
+        "scheduler", "stalled no_progress"),
+    case("what a backfill starts, the scheduler starts",
+        "INSERT INTO job (id, state, job_type, start_date, latest_heartbeat, hostname) VALUES (41, 'running', 'SchedulerJob', T-2d, T-4s, 'host-a');
+         INSERT INTO dag (dag_id, is_paused) VALUES ('d', FALSE);
+         INSERT INTO dag_run (dag_id, run_id, state, run_type, start_date, end_date) VALUES
+           ('d', 'r', 'running', 'scheduled', T-5h, NULL), ('d', 'b', 'running', 'backfill', T-5h, NULL),
+           ('d', 'c', 'success', 'backfill', T-1h, T-5s);
+         INSERT INTO task_instance (task_id, dag_id, run_id, state, start_date, queued_dttm) VALUES
+           ('old', 'd', 'r', 'success', T-5h, T-5h), ('t0', 'd', 'b', 'running', T-20s, T-25s), ('t0', 'd', 'c', 'success', T-30s, T-35s);
+         INSERT INTO task_instance (task_id, dag_id, run_id, state, updated_at) VALUES ('t1', 'd', 'r', 'scheduled', T-1h)",
+        "scheduler", "active progressing"),
 ];
 
 #[rustfmt::skip]
@@ -211,6 +280,71 @@ fn tables_of_no_version_are_a_mismatch() {
         let error = airflow.looks("", "").look().unwrap_err();
         assert_eq!(error.failure().as_str(), "schema_mismatch", "{error}");
     }
+}
+
+/// What an Airflow of another version had been granted, and what it takes for the probe to be believed.
+#[test]
+fn a_column_that_may_not_be_read_is_never_taken_for_one_that_is_not_there() {
+    let airflow = system(Sql::Mysql, Version::ThreeFlagged);
+    airflow.store(
+        "INSERT INTO dag (dag_id, is_paused, is_stale, exceeds_max_non_backfill) VALUES ('d', FALSE, FALSE, TRUE)",
+    );
+    let (name, reader) = (airflow.database.name(), airflow.database.reader().name());
+    airflow.database.execute(&format!(
+        "REVOKE SELECT ON {name}.* FROM {reader}@'%';
+         GRANT SELECT ON job TO {reader}; GRANT SELECT ON dag_run TO {reader}; GRANT SELECT ON task_instance TO {reader};
+         GRANT SELECT (dag_id, is_paused, has_import_errors, next_dagrun_create_after, is_stale) ON dag TO {reader};"
+    ));
+    let error = airflow.looks("", "").look().unwrap_err();
+    assert_eq!(error.failure().as_str(), "store_refused", "{error}");
+    assert!(error.to_string().contains("`exceeds_max_non_backfill`"), "{error}");
+    airflow.database.execute(&format!("GRANT SELECT (exceeds_max_non_backfill) ON dag TO {reader}"));
+    assert_eq!(airflow.looks("", "").says("scheduler"), "no_leader absent");
+}
+
+#[test]
+fn a_right_that_is_missing_is_told_apart_from_a_table_that_is() {
+    for sql in SERVERS {
+        let airflow = system(sql, Version::Two);
+        let (name, reader) = (airflow.database.name(), airflow.database.reader().name());
+        let (revoke, grant) = match sql {
+            Sql::Postgres => (
+                format!("REVOKE USAGE ON SCHEMA public FROM PUBLIC, {reader}"),
+                format!("GRANT USAGE ON SCHEMA public TO {reader}"),
+            ),
+            Sql::Mysql => (
+                format!("REVOKE SELECT ON {name}.* FROM {reader}@'%'; GRANT SELECT ON job TO {reader}"),
+                format!("GRANT SELECT ON {name}.* TO {reader}@'%'"),
+            ),
+        };
+        airflow.database.execute(&revoke);
+        let error = airflow.looks("", "").look().unwrap_err();
+        assert_eq!(error.failure().as_str(), "store_refused", "{error}");
+        airflow.database.execute(&grant);
+        assert_eq!(airflow.looks("", "").says("scheduler"), "no_leader absent");
+        airflow.database.execute("ALTER TABLE dag RENAME TO elsewhere");
+        let error = airflow.looks("", "").look().unwrap_err();
+        assert_eq!(error.failure().as_str(), "schema_mismatch", "{error}");
+        assert!(error.to_string().contains("dag"), "{error}");
+    }
+}
+
+/// Where `schema` is left out, the tables are not where they are looked for.
+#[test]
+fn tables_of_a_schema_that_is_not_named_are_a_mismatch_that_names_one() {
+    let airflow = system(Sql::Postgres, Version::Three);
+    let reader = airflow.database.reader().name();
+    airflow.database.execute(&format!("CREATE SCHEMA airflow; GRANT USAGE ON SCHEMA airflow TO {reader};"));
+    for table in ["job", "dag", "dag_run", "task_instance"] {
+        airflow.database.execute(&format!("ALTER TABLE {table} SET SCHEMA airflow"));
+    }
+    let error = airflow.looks("", "").look().unwrap_err();
+    assert_eq!(error.failure().as_str(), "schema_mismatch", "{error}");
+    assert!(error.to_string().contains("\"dag\""), "{error}");
+    assert_eq!(airflow.looks("schema: airflow", "").says("scheduler"), "no_leader absent");
+    airflow.database.execute(&format!("REVOKE USAGE ON SCHEMA airflow FROM {reader}"));
+    let error = airflow.looks("schema: airflow", "").look().unwrap_err();
+    assert_eq!(error.failure().as_str(), "store_refused", "{error}");
 }
 
 /// An upgrade while the exporter runs.

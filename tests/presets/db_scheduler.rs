@@ -93,3 +93,24 @@ fn a_task_name_whose_rows_are_gone_is_not_said_to_be_fine() {
         assert_eq!(looks.says("mail"), "unknown due_unknown");
     }
 }
+
+/// Of several that hold rows of one name, none is given the heartbeat of another.
+#[test]
+fn the_holder_is_the_one_whose_heartbeat_is_the_newest() {
+    let token = |tasks: &System, rows: &str| {
+        tasks.store(&format!(
+            "INSERT INTO scheduled_tasks (task_name, task_instance, execution_time, picked, picked_by, last_heartbeat, version)
+             VALUES {rows}"
+        ));
+        let snapshot = tasks.looks("", "").look().unwrap();
+        snapshot.leases[0].holding().unwrap().holder.clone()
+    };
+    for sql in [Sql::Postgres, Sql::Mysql] {
+        let tasks = system(sql);
+        let newest = token(&tasks, "('mail', '2', T-1m, TRUE, 'host-a', T-5s, 1)");
+        let both = "('mail', '0', T-1m, TRUE, 'host-b', NULL, 1), ('mail', '1', T-1h, TRUE, 'host-z', T-20m, 1),
+                    ('mail', '2', T-1m, TRUE, 'host-a', T-5s, 1), ('mail', '3', T-1m, FALSE, 'host-y', T-1s, 1)";
+        assert!(newest.is_some());
+        assert_eq!(token(&tasks, both), newest, "{sql:?}");
+    }
+}

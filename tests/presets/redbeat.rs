@@ -69,6 +69,30 @@ fn a_beat_that_puts_its_entries_off_is_active_and_the_queue_is_not_its_business(
     assert_eq!(looks.says("app"), "active progressing");
 }
 
+/// Whatever happens to a schedule other than that its first entry is put off.
+#[test]
+fn a_stuck_beat_stays_stuck_whatever_is_put_in_taken_out_or_deleted() {
+    let beat = Beat::new("redbeat:");
+    let schedule = beat.key("schedule");
+    beat.lock(Some(1_490));
+    beat.due_in("redbeat:stuck", -600);
+    beat.due_in("redbeat:stuck-too", -300);
+    let mut looks = beat.looks("", "stall_after: 5m");
+    assert_eq!(looks.says("app"), "unknown not_observed_yet");
+    beat.due_in("redbeat:once", -900);
+    assert_eq!(looks.says("app"), "unknown not_observed_yet", "an earlier one was put in");
+    beat.keys.command(&["ZREM", &schedule, "redbeat:once"]);
+    assert_eq!(looks.says("app"), "unknown not_observed_yet", "and taken out");
+    beat.keys.command(&["ZREM", &schedule, "redbeat:stuck"]);
+    assert_eq!(looks.says("app"), "unknown not_observed_yet", "the stuck one was deleted");
+    beat.keys.command(&["DEL", &schedule]);
+    assert_eq!(looks.says("app"), "unknown not_observed_yet", "all of them were");
+    beat.due_in("redbeat:stuck", -600);
+    assert_eq!(looks.says("app"), "unknown not_observed_yet", "and came back");
+    beat.due_in("redbeat:stuck", 5);
+    assert_eq!(looks.says("app"), "active progressing", "until it is put off");
+}
+
 #[test]
 fn a_beat_that_neither_extends_its_lock_nor_puts_its_entries_off_is_stalled_case_27() {
     let beat = Beat::new("redbeat:");

@@ -31,7 +31,7 @@ pub(super) const CASES: &[Case] = &[
         "INSERT INTO river_leader (elected_at, expires_at, leader_id) VALUES (T-3d, T+12s, 'host-a');
          INSERT INTO river_job (state, created_at, scheduled_at) VALUES ('retryable', T-1d, T-40m);
          INSERT INTO river_job (state, created_at, scheduled_at, attempted_at, finalized_at, attempt, attempted_by)
-         VALUES ('completed', T-4h, T-2h, T-7199s, T-7190s, 1, '{host-b}')",
+         VALUES ('completed', T-4h, date_trunc('second', T-2h), T-7199s, T-7190s, 1, '{host-b}')",
         "river", "stalled no_progress"),
     case("jobs that wait to be retried, not yet due",
         "INSERT INTO river_leader (elected_at, expires_at, leader_id) VALUES (T-3d, T+12s, 'host-a');
@@ -40,31 +40,50 @@ pub(super) const CASES: &[Case] = &[
     case("a job scheduled ahead that has just been run",
         "INSERT INTO river_leader (elected_at, expires_at, leader_id) VALUES (T-3d, T+12s, 'host-a');
          INSERT INTO river_job (state, created_at, scheduled_at, attempted_at, finalized_at, attempt, attempted_by)
-         VALUES ('completed', T-1h, T-30s, T-29s, T-20s, 1, '{host-b}')",
+         VALUES ('completed', T-1h, date_trunc('second', T-30s), T-29s, T-20s, 1, '{host-b}')",
         "river", "active progressing"),
+    case("jobs that somebody ran by hand before their time, while others are overdue",
+        "INSERT INTO river_leader (elected_at, expires_at, leader_id) VALUES (T-3d, T+12s, 'host-a');
+         INSERT INTO river_job (state, created_at, scheduled_at) VALUES ('scheduled', T-1d, T-40m);
+         INSERT INTO river_job (state, created_at, scheduled_at, attempted_at, finalized_at, attempt, attempted_by)
+         SELECT 'completed', T-1h, moment, moment + interval '0.1 s', T-20s, 1, '{host-b}'
+         FROM (SELECT date_trunc('second', T-30s) + n * interval '1 ms' AS moment FROM generate_series(1, 9) AS n) AS retried",
+        "river", "stalled never_progressed"),
+    case("a job that somebody ran by hand, and nothing overdue",
+        "INSERT INTO river_leader (elected_at, expires_at, leader_id) VALUES (T-3d, T+12s, 'host-a');
+         INSERT INTO river_job (state, created_at, scheduled_at, attempted_at, finalized_at, attempt, attempted_by)
+         VALUES ('completed', T-1h, date_trunc('second', T-30s) + interval '1 us', T-29s, T-20s, 1, '{host-b}')",
+        "river", "idle nothing_due"),
+    case("jobs that had been run, or called off, and that somebody ran again",
+        "INSERT INTO river_leader (elected_at, expires_at, leader_id) VALUES (T-3d, T+12s, 'host-a');
+         INSERT INTO river_job (state, created_at, scheduled_at) VALUES ('scheduled', T-1d, T-40m);
+         INSERT INTO river_job (state, created_at, scheduled_at, attempted_at, finalized_at, attempt, attempted_by)
+         VALUES ('completed', T-1h, date_trunc('second', T-30s), T-29s, T-20s, 2, '{host-b,host-b}'),
+                ('completed', T-1h, date_trunc('second', T-30s) + interval '1 ms', T-29s, T-20s, 1, '{host-b}')",
+        "river", "stalled never_progressed"),
     case("workers run what needs no leader, while what does is overdue",
         "INSERT INTO river_leader (elected_at, expires_at, leader_id) VALUES (T-3d, T+12s, 'host-a');
          INSERT INTO river_job (state, created_at, scheduled_at) VALUES ('scheduled', T-1d, T-40m);
          INSERT INTO river_job (state, created_at, scheduled_at, attempted_at, finalized_at, attempt, attempted_by)
-         SELECT 'completed', T-30s, T-30s, T-29s, T-20s, 1, '{host-b}' FROM generate_series(1, 100)",
+         SELECT 'completed', T-30s, date_trunc('second', T-29s), T-28s, T-20s, 1, '{host-b}' FROM generate_series(1, 100)",
         "river", "stalled never_progressed"),
     case("a quick retry, which the worker puts back itself",
         "INSERT INTO river_leader (elected_at, expires_at, leader_id) VALUES (T-3d, T+12s, 'host-a');
          INSERT INTO river_job (state, created_at, scheduled_at) VALUES ('scheduled', T-1d, T-40m);
          INSERT INTO river_job (state, created_at, scheduled_at, attempted_at, finalized_at, attempt, attempted_by)
-         VALUES ('completed', T-1h, T-30s, T-29s, T-20s, 2, '{host-b,host-b}'),
-                ('completed', T-1h, T-30s, T-29s, T-20s, 1, '{host-b,host-b}')",
+         VALUES ('completed', T-1h, date_trunc('second', T-30s), T-29s, T-20s, 2, '{host-b,host-b}'),
+                ('completed', T-1h, date_trunc('second', T-30s), T-29s, T-20s, 1, '{host-b,host-b}')",
         "river", "stalled never_progressed"),
     case("a job called off before its time, which nobody moved",
         "INSERT INTO river_leader (elected_at, expires_at, leader_id) VALUES (T-3d, T+12s, 'host-a');
          INSERT INTO river_job (state, created_at, scheduled_at) VALUES ('scheduled', T-1d, T-40m);
-         INSERT INTO river_job (state, created_at, scheduled_at, finalized_at) VALUES ('cancelled', T-1h, T-30s, T-1h)",
+         INSERT INTO river_job (state, created_at, scheduled_at, finalized_at) VALUES ('cancelled', T-1h, date_trunc('second', T-30s), T-1h)",
         "river", "stalled never_progressed"),
     case("a job put off by its worker and called off before its time",
         "INSERT INTO river_leader (elected_at, expires_at, leader_id) VALUES (T-3d, T+12s, 'host-a');
          INSERT INTO river_job (state, created_at, scheduled_at) VALUES ('scheduled', T-1d, T-40m);
          INSERT INTO river_job (state, created_at, scheduled_at, attempted_at, finalized_at, attempt, attempted_by)
-         VALUES ('cancelled', T-3h, T-30s, T-2h, T-1h, 1, '{host-b}')",
+         VALUES ('cancelled', T-3h, date_trunc('second', T-30s), T-2h, T-1h, 1, '{host-b}')",
         "river", "stalled never_progressed"),
     case("the workers' backlog is none of the leader's work",
         "INSERT INTO river_leader (elected_at, expires_at, leader_id) VALUES (T-3d, T+12s, 'host-a');
@@ -78,7 +97,7 @@ pub(super) const CASES: &[Case] = &[
     case("what its predecessor moved is not the new leader's",
         "INSERT INTO river_leader (elected_at, expires_at, leader_id) VALUES (T-10s, T+12s, 'host-a');
          INSERT INTO river_job (state, created_at, scheduled_at, attempted_at, finalized_at, attempt, attempted_by)
-         VALUES ('completed', T-1h, T-30s, T-29s, T-20s, 1, '{host-b}')",
+         VALUES ('completed', T-1h, date_trunc('second', T-30s), T-29s, T-20s, 1, '{host-b}')",
         "river", "idle nothing_due"),
     case("elected at no time", "ALTER TABLE river_leader ALTER elected_at DROP NOT NULL;
          INSERT INTO river_leader (elected_at, expires_at, leader_id) VALUES (NULL, T+12s, 'host-a')",
@@ -144,7 +163,7 @@ fn a_leader_whose_finished_jobs_were_deleted_is_idle() {
     let river = system();
     let moved =
         "INSERT INTO river_job (state, created_at, scheduled_at, attempted_at, finalized_at, attempt, attempted_by)
-        VALUES ('completed', T-1d, T-20m, T-20m, T-20m, 1, '{host-b}');";
+        VALUES ('completed', T-1d, date_trunc('second', T-20m), T-20m, T-20m, 1, '{host-b}');";
     river.store(&format!("{LEADS} {moved}"));
     let mut looks = river.looks("", "");
     assert_eq!(looks.says("river"), "idle nothing_due");

@@ -1,6 +1,5 @@
 //! What the demo makes in a store, and removes: a file, a schema of its own, or keys under a prefix of its own.
 
-use std::path::Path;
 use std::thread;
 
 use super::super::Failure;
@@ -13,11 +12,11 @@ pub(super) struct OwnStore {
     fate: Fate,
 }
 
+/// What becomes of it when it is dropped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Fate {
     Kept,
     Removed,
-    ToBeRemoved,
 }
 
 impl OwnStore {
@@ -28,8 +27,8 @@ impl OwnStore {
         })?;
         let address = address.within(&format!("lease_exporter_demo_{}", &name.as_str()[..12]));
         // Before anything is made, so that what was made is removed if not all could be.
-        let own = Self { address, fate: if keep { Fate::Kept } else { Fate::ToBeRemoved } };
-        own.away(|address| address.create().map(drop)).await?;
+        let own = Self { address, fate: if keep { Fate::Kept } else { Fate::Removed } };
+        away(own.address.clone(), |address| address.create().map(drop)).await?;
         Ok(own)
     }
 
@@ -38,54 +37,36 @@ impl OwnStore {
         &self.address
     }
 
-    /// Removes it, unless it is to be kept.
-    pub(super) async fn clear(&mut self) -> Result<(), Failure> {
-        if self.fate == Fate::ToBeRemoved {
-            self.away(StoreAddress::remove).await?;
-            self.fate = Fate::Removed;
-        }
-        Ok(())
+    /// Where it is, and from here on nothing removes it by itself.
+    pub(super) fn release(mut self) -> StoreAddress {
+        self.fate = Fate::Kept;
+        self.address.clone()
     }
+}
 
-    /// How to look at it, and how to remove it, if it is kept beside this folder.
-    pub(super) fn kept(&self, folder: &Path) -> Vec<String> {
-        let mut lines = match &self.address {
-            StoreAddress::Sqlite(path) => {
-                vec![format!("    sqlite3 -readonly {} 'SELECT * FROM scheduler_lease'", path.display())]
-            }
-            #[cfg(feature = "postgres")]
-            StoreAddress::Postgres { schema, .. } => {
-                let schema = schema.as_deref().unwrap_or("public");
-                vec![
-                    format!("    psql -c 'SELECT * FROM {schema}.scheduler_lease'"),
-                    format!("    psql -c 'DROP SCHEMA {schema} CASCADE'"),
-                ]
-            }
-            #[cfg(feature = "redis")]
-            StoreAddress::Redis { prefix, .. } => vec![
-                format!("    redis-cli --scan --pattern '{prefix}*'"),
-                format!("    redis-cli --scan --pattern '{prefix}*' | xargs redis-cli UNLINK"),
-            ],
-        };
-        lines.push(format!("    rm -r {}", folder.display()));
-        lines
-    }
+/// Removes what was made there.
+pub(super) async fn remove(store: StoreAddress) -> Result<(), Failure> {
+    away(store, StoreAddress::remove).await
+}
 
-    /// Does something with the store where no asynchronous work is driven.
-    async fn away(
-        &self,
-        what: impl FnOnce(&StoreAddress) -> Result<(), ProtocolError> + Send + 'static,
-    ) -> Result<(), Failure> {
-        let address = self.address.clone();
-        let done = tokio::task::spawn_blocking(move || what(&address)).await;
-        let done = done.map_err(|_| Failure::System("a thread ended unexpectedly".to_owned()))?;
-        done.map_err(|error| Failure::System(format!("the demo's store: {error}")))
-    }
+/// Does something with a store where no asynchronous work is driven.
+async fn away(
+    store: StoreAddress,
+    what: impl FnOnce(&StoreAddress) -> Result<(), ProtocolError> + Send + 'static,
+) -> Result<(), Failure> {
+    let done = tokio::task::spawn_blocking(move || what(&store)).await;
+    let done = done.map_err(|_| Failure::System("a thread ended unexpectedly".to_owned()))?;
+    done.map_err(told)
+}
+
+/// A failure of the store, as it ends the demo.
+pub(super) fn told(error: ProtocolError) -> Failure {
+    Failure::System(format!("the demo's store: {error}"))
 }
 
 impl Drop for OwnStore {
     fn drop(&mut self) {
-        if self.fate == Fate::ToBeRemoved {
+        if self.fate == Fate::Removed {
             let address = self.address.clone();
             // On the way out of a failure, which is what will be told. On a thread, because this one may drive
             // asynchronous work.

@@ -5,21 +5,24 @@
 
 use std::fs;
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use tempfile::TempDir;
 
 use super::super::Failure;
-use super::own_store::OwnStore;
+use super::by_hand::{ByHand, indented, word};
+use super::own_store::{OwnStore, remove, told};
 use super::pace::Pace;
 use super::relay::Relay;
 use super::way::Way;
-use crate::scheduler::{InstanceToken, ServerAddress, StoreAddress, Transport};
+use crate::scheduler::{InstanceToken, ProtocolError, ServerAddress, StoreAddress, Transport};
 
 /// The name of the source that the exporter reads.
 pub(super) const SOURCE: &str = "documents";
 /// The name of the lease that the schedulers share.
 pub(super) const LEASE: &str = "retention-planning";
+/// The name of the exporter's configuration in the folder.
+const CONFIG_FILE: &str = "lease-exporter.yml";
 
 /// The folder and the store, removed when this is dropped unless they are to be kept.
 #[derive(Debug)]
@@ -76,7 +79,7 @@ impl Stage {
 
     /// The exporter's configuration.
     pub(super) fn config_file(&self) -> PathBuf {
-        self.folder.path().join("lease-exporter.yml")
+        self.folder.path().join(CONFIG_FILE)
     }
 
     /// What to say of the folder at the start, if it is kept: line by line.
@@ -88,31 +91,68 @@ impl Stage {
         })
     }
 
-    /// Removes everything, or leaves it fit to be looked at, and says which.
-    pub(super) async fn clear(self) -> Result<Vec<String>, Failure> {
-        let failed = |what| move |error: io::Error| Failure::System(format!("cannot {what}: {error}"));
-        let Self { mut store, folder, keep, pace, way } = self;
+    /// The commands that remove by hand what this would have left in the store; none if nothing is, or is to be kept.
+    pub(super) fn removal_by_hand(&self) -> Vec<String> {
+        if self.keep { Vec::new() } else { ByHand::on(self.store()).removal() }
+    }
+
+    /// Removes everything, or leaves it fit to be looked at; gives what to say of it in the end. `others_left` is what
+    /// came of those who work on it, or nothing if they did not leave. Dropped on the way, what it did not come to stays.
+    pub(super) async fn clear(
+        self,
+        others_left: impl Future<Output = Option<Result<(), Failure>>>,
+    ) -> (Result<(), Failure>, Vec<String>) {
+        let Self { store, folder, keep, pace, way } = self;
+        let store = store.release();
+        let by_hand = ByHand::on(&store);
+        let others_left = others_left.await;
         if keep {
-            way.reveal().map_err(failed("put the link to the store back"))?;
-            let config_file = folder.path().join("lease-exporter.yml");
-            // The relay ends with the demo.
-            fs::write(&config_file, config(pace, &source(store.address(), None)))
-                .map_err(failed("write into the temporary folder"))?;
-            let mut lines = vec![
-                "Stopped. The store and the configuration are kept; look at them, and remove them, with".to_owned(),
-                format!("    lease-exporter status --config.file={}", config_file.display()),
-            ];
-            lines.extend(store.kept(folder.path()));
-            return Ok(lines);
+            let kept = fit_to_be_looked_at(folder.path(), pace, &way, &store);
+            let farewell = if kept.is_ok() { farewell_to_kept(folder.path(), &by_hand) } else { Vec::new() };
+            return (others_left.unwrap_or(Ok(())).and(kept), farewell);
         }
-        store.clear().await?;
-        folder.close().map_err(failed("remove the temporary folder"))?;
-        Ok(vec!["Stopped; nothing is left behind.".to_owned()])
+        let removed = match others_left {
+            // The store lets nobody go, and would not let this go either.
+            None if store.server().is_some() => Err(told(ProtocolError::Unreachable)),
+            _ => remove(store).await,
+        };
+        let closed = folder.close().map_err(failed("remove the temporary folder"));
+        let farewell = match (&removed, &closed) {
+            (Err(_), _) => {
+                let left = "Stopped; but what the demo made in the store is left there. Remove it with".to_owned();
+                [left].into_iter().chain(by_hand.removal()).collect()
+            }
+            (Ok(()), Err(_)) => Vec::new(),
+            (Ok(()), Ok(())) => vec!["Stopped; nothing is left behind.".to_owned()],
+        };
+        (others_left.unwrap_or(Ok(())).and(removed).and(closed), farewell)
     }
 
     fn config(&self) -> String {
         config(self.pace, &source(self.store.address(), Some(&self.way)))
     }
+}
+
+fn failed(what: &str) -> impl FnOnce(io::Error) -> Failure {
+    move |error| Failure::System(format!("cannot {what}: {error}"))
+}
+
+/// Lets what is kept be read without the demo, whose way to the store ends with it.
+fn fit_to_be_looked_at(folder: &Path, pace: Pace, way: &Way, store: &StoreAddress) -> Result<(), Failure> {
+    way.reveal().map_err(failed("put the link to the store back"))?;
+    let config = config(pace, &source(store, None));
+    fs::write(folder.join(CONFIG_FILE), config).map_err(failed("write into the temporary folder"))
+}
+
+fn farewell_to_kept(folder: &Path, by_hand: &ByHand) -> Vec<String> {
+    let status = format!("lease-exporter status --config.file={}", word(&folder.join(CONFIG_FILE).to_string_lossy()));
+    let mut lines = vec![
+        "Stopped. The store and the configuration are kept; look at them, and remove them, with".to_owned(),
+        indented(&status),
+    ];
+    lines.extend(by_hand.all());
+    lines.push(indented(&format!("rm -r {}", word(&folder.to_string_lossy()))));
+    lines
 }
 
 async fn relay(server: &ServerAddress) -> Result<Relay, Failure> {

@@ -1,5 +1,3 @@
-use std::time::Duration;
-
 use super::pace::parse;
 use super::story::{Act, STORY};
 use super::*;
@@ -103,14 +101,101 @@ async fn what_is_kept_on_a_server_can_be_looked_at_without_the_demo() {
     let store = StoreAddress::parse(owner.url(), Some(owner.password_file().to_owned())).unwrap();
     let stage = Stage::set(parse("1").unwrap(), true, Some(store)).await.unwrap();
     let file = stage.config_file();
-    let farewell = stage.clear().await.unwrap().join("\n");
-    let schema = schemas(&database);
-    assert!(farewell.contains(&format!("psql -c 'DROP SCHEMA {schema} CASCADE'")), "{farewell}");
+    let (cleared, farewell) = stage.clear(async { Some(Ok(())) }).await;
+    cleared.unwrap();
+    assert!(!schemas(&database).is_empty());
     let observer = sources::observer(sources::configuration(Some(&file)).unwrap()).unwrap();
     let observed = observer.observe(tokio::time::Instant::now() + Duration::from_secs(10)).await;
     let statuses: Vec<_> = observed.iter().flat_map(|observed| &observed.snapshot.leases).collect();
     assert_eq!(statuses.iter().map(|status| status.verdict.reason).collect::<Vec<_>>(), [Reason::Absent]);
-    std::fs::remove_dir_all(file.parent().unwrap()).unwrap();
+    typed(&farewell);
+    assert_eq!(schemas(&database), "");
+    assert!(!file.exists());
+}
+
+#[cfg(feature = "redis")]
+#[tokio::test]
+async fn what_is_kept_in_redis_can_be_removed_as_it_says() {
+    let keyspace = servers::redis().keyspace();
+    keyspace.grant(&["allcommands"]);
+    let store = StoreAddress::parse(keyspace.url(), Some(keyspace.password_file().to_owned())).unwrap();
+    let stage = Stage::set(parse("1").unwrap(), true, Some(store)).await.unwrap();
+    let StoreAddress::Redis { prefix, .. } = stage.store() else { panic!("no Redis") };
+    keyspace.command(&["HSET", &format!("{prefix}lease:{}", stage::LEASE), "epoch", "1"]);
+    keyspace.command(&["SET", "another", "stays"]);
+    let (cleared, farewell) = stage.clear(async { Some(Ok(())) }).await;
+    cleared.unwrap();
+    typed(&farewell);
+    assert_eq!(keyspace.command(&["KEYS", "*"]), "another");
+}
+
+/// A server that hangs keeps nobody, and what is left there is said with what removes it.
+#[cfg(feature = "redis")]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_stop_while_the_server_hangs_ends_within_seconds_and_says_what_is_left() {
+    let server = servers::Server::start(servers::Kind::Redis, &[]);
+    let keyspace = server.keyspace();
+    let stop = CancellationToken::new();
+    let stopped = async {
+        while keyspace.command(&["KEYS", "lease_exporter_demo_*:lease:*"]).is_empty() {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+        server.freeze();
+        stop.cancel();
+        tokio::time::Instant::now()
+    };
+    let url = format!("redis://{}/{}", server.address(), keyspace.number());
+    let arguments = Arguments { store: Some(url), ..arguments("1") };
+    let mut out = Vec::new();
+    let (outcome, since) = tokio::join!(show(&arguments, Voice::new(&mut out, false), stop.clone()), stopped);
+    let took = since.elapsed();
+    assert!(took < Duration::from_secs(8), "{took:?}");
+    assert_eq!(outcome.unwrap_err().to_string(), "the demo's store: the store cannot be reached");
+    let out = String::from_utf8(out).unwrap();
+    assert!(out.contains("Another Ctrl-C ends at once"), "{out}");
+    let (_, left) = out.split_once("is left there. Remove it with\n").unwrap();
+    server.thaw();
+    typed(&left.lines().map(str::to_owned).collect::<Vec<_>>());
+    assert_eq!(keyspace.command(&["DBSIZE"]), "0");
+}
+
+/// Whoever asks twice does not wait for the store, also not as everything is dropped.
+#[cfg(feature = "redis")]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn who_stops_it_twice_does_not_wait() {
+    let server = servers::Server::start(servers::Kind::Redis, &[]);
+    let url = format!("redis://{}", server.address());
+    let stage = Stage::set(parse("1").unwrap(), false, Some(StoreAddress::parse(&url, None).unwrap())).await.unwrap();
+    server.freeze();
+    let since = tokio::time::Instant::now();
+    tokio::select! {
+        _ = stage.clear(std::future::pending()) => panic!("nobody has left"),
+        () = tokio::task::yield_now() => {}
+    }
+    assert!(since.elapsed() < Duration::from_secs(1), "{:?}", since.elapsed());
+}
+
+/// Types the commands that it says, on a terminal of its own.
+#[cfg(any(feature = "postgres", feature = "redis"))]
+fn typed(farewell: &[String]) {
+    let commands: Vec<_> =
+        farewell.iter().filter(|line| line.starts_with("    ") && !line.contains("lease-exporter status")).collect();
+    assert!(!commands.is_empty(), "{farewell:?}");
+    for word in ["PGPASSWORD=", "REDISCLI_AUTH="] {
+        assert!(commands.iter().all(|line| !line.contains(word) || line.contains("$(cat ")), "{farewell:?}");
+    }
+    let script = commands.into_iter().fold("set -e\n".to_owned(), |script, line| script + line + "\n");
+    let folders = [servers::program("psql"), "/usr/bin:/bin".to_owned()];
+    let path = folders.map(|path| path.trim_end_matches("/psql").to_owned()).join(":");
+    let done = std::process::Command::new("sh").args(["-c", &script]).env("PATH", path).output().unwrap();
+    assert!(done.status.success(), "{script}\n{}", String::from_utf8_lossy(&done.stderr));
+}
+
+#[test]
+fn the_help_says_how_much_it_writes_in_a_minute() {
+    assert_eq!(parse("1").unwrap().due_every() * 60, Duration::from_secs(60));
+    let command = <Arguments as Args>::augment_args(clap::Command::new("demo"));
+    assert!(command.get_long_about().unwrap().to_string().contains("about 60 small records a minute, times the speed"));
 }
 
 #[tokio::test]

@@ -48,7 +48,9 @@ impl ServerAddress {
             "" => return Err(fault("it names no host; write it after `//`")),
             socket if socket.starts_with('/') => {
                 if url.port().is_some() {
-                    return Err(fault("a socket has no port; leave it out"));
+                    return Err(fault(
+                        "a socket has no port; leave it out, and for PostgreSQL name the socket itself, `…%2F.s.PGSQL.5433`",
+                    ));
                 }
                 Host::Socket(socket.into())
             }

@@ -23,10 +23,15 @@ fn of_state(state: &str) -> ProtocolError {
         // Lock timeout, statement timeout, deadlock. And of a stricter isolation than is asked for, which a pooler may
         // impose: a conflict.
         "55P03" | "57014" | "40P01" | "40001" => ProtocolError::Busy,
-        // No privilege, a standby or a read-only session; no such user, or not with this password.
-        "42501" | "25006" | "28000" | "28P01" => ProtocolError::Refused,
-        // No such database, no such schema.
-        "3D000" | "3F000" => ProtocolError::SchemaMismatch,
+        // No privilege.
+        "42501" => ProtocolError::Refused,
+        // A standby, or a session that is set to read only.
+        "25006" => ProtocolError::Follower,
+        // No such user, or not from here, or not with this password.
+        "28000" | "28P01" => ProtocolError::Login,
+        "3D000" => ProtocolError::NoSuchDatabase,
+        // No such schema.
+        "3F000" => ProtocolError::SchemaMismatch,
         _ => match state.get(..2) {
             // Data that does not fit, a constraint that is broken.
             Some("22" | "23") => ProtocolError::InvalidRecord,
@@ -48,10 +53,13 @@ mod tests {
         for (state, error) in [
             ("55P03", ProtocolError::Busy),
             ("40001", ProtocolError::Busy),
-            ("25006", ProtocolError::Refused),
-            ("28P01", ProtocolError::Refused),
+            ("42501", ProtocolError::Refused),
+            ("25006", ProtocolError::Follower),
+            ("28000", ProtocolError::Login),
+            ("28P01", ProtocolError::Login),
             ("42P01", ProtocolError::SchemaMismatch),
-            ("3D000", ProtocolError::SchemaMismatch),
+            ("3D000", ProtocolError::NoSuchDatabase),
+            ("3F000", ProtocolError::SchemaMismatch),
             ("22003", ProtocolError::InvalidRecord),
             ("23514", ProtocolError::InvalidRecord),
             ("53300", ProtocolError::Unreachable),

@@ -274,8 +274,10 @@ fn what_is_no_store_is_told_apart() {
     assert_eq!(opened(owner.url(), owner.password_file()), Err(ProtocolError::SchemaMismatch));
     database.execute("CREATE TABLE scheduler_lease (a text)");
     assert_eq!(opened(owner.url(), owner.password_file()), Err(ProtocolError::SchemaMismatch));
-    assert_eq!(opened(&format!("{}x", owner.url()), owner.password_file()), Err(ProtocolError::SchemaMismatch));
-    assert_eq!(opened(owner.url(), database.reader().password_file()), Err(ProtocolError::Refused));
+    assert_eq!(opened(&format!("{}x", owner.url()), owner.password_file()), Err(ProtocolError::NoSuchDatabase));
+    let nobody = owner.url().replace(owner.name(), "nobody");
+    assert_eq!(opened(&nobody, owner.password_file()), Err(ProtocolError::Login));
+    assert_eq!(opened(owner.url(), database.reader().password_file()), Err(ProtocolError::Login));
     let none = owner.password_file().with_extension("none");
     assert_eq!(opened(owner.url(), &none), Err(ProtocolError::PasswordFile));
     let redis = format!("postgres://127.0.0.1:{}/db", servers::redis().port());

@@ -8,7 +8,7 @@ if holder ~= '' then
 end
 -- Counted by the server: exact up to 2^63 - 1, which Lua's numbers are not, and refused beyond.
 local counted = redis.pcall('HINCRBY', KEYS[1], 'epoch', 1)
-if type(counted) == 'table' and counted.err then return invalid() end
+if type(counted) == 'table' and counted.err then return uncounted(counted) end
 redis.call('HSET', KEYS[1], 'holder', ARGV[1], 'acquired_at', seconds(now_ms), 'renewed_at', seconds(now_ms),
   'expires_at', seconds(now_ms + ARGV[2]))
 return redis.call('HGET', KEYS[1], 'epoch')

@@ -16,3 +16,9 @@ end
 local function invalid()
   return redis.error_reply('INVALIDRECORD outside the contract')
 end
+
+-- Why a counter did not count: it is no number, or the last. What has a name of its own, as on a replica, keeps it.
+local function uncounted(reply)
+  if string.match(reply.err, '^ERR ') then return invalid() end
+  return reply
+end

@@ -8,7 +8,7 @@ impl From<RedisError> for ProtocolError {
     fn from(error: RedisError) -> Self {
         match error.kind() {
             ErrorKind::Io | ErrorKind::InvalidClientConfig | ErrorKind::Client => return Self::Unreachable,
-            ErrorKind::AuthenticationFailed => return Self::Refused,
+            ErrorKind::AuthenticationFailed => return Self::Login,
             ErrorKind::UnexpectedReturnType => return Self::InvalidRecord,
             // It speaks another language, so it is no Redis.
             ErrorKind::Parse | ErrorKind::RESP3NotSupported => return Self::Unreachable,
@@ -22,8 +22,10 @@ fn of_code(code: &str) -> ProtocolError {
     match code {
         // Another's script runs on and on.
         "BUSY" | "TRYAGAIN" => ProtocolError::Busy,
-        // No user, no right, a replica, no memory, a disk that cannot be written, too few replicas.
-        "NOAUTH" | "WRONGPASS" | "NOPERM" | "READONLY" | "OOM" | "MISCONF" | "NOREPLICAS" => ProtocolError::Refused,
+        // No right, no memory, a disk that cannot be written, too few replicas.
+        "NOPERM" | "OOM" | "MISCONF" | "NOREPLICAS" => ProtocolError::Refused,
+        "NOAUTH" | "WRONGPASS" => ProtocolError::Login,
+        "READONLY" => ProtocolError::Follower,
         // A script's own word, and a key of another type.
         "INVALIDRECORD" | "WRONGTYPE" => ProtocolError::InvalidRecord,
         "LOADING" | "MASTERDOWN" | "CLUSTERDOWN" => ProtocolError::Unreachable,
@@ -40,7 +42,8 @@ mod tests {
         for (code, error) in [
             ("BUSY", ProtocolError::Busy),
             ("NOPERM", ProtocolError::Refused),
-            ("READONLY", ProtocolError::Refused),
+            ("NOAUTH", ProtocolError::Login),
+            ("READONLY", ProtocolError::Follower),
             ("WRONGTYPE", ProtocolError::InvalidRecord),
             ("LOADING", ProtocolError::Unreachable),
             ("CROSSSLOT", ProtocolError::Failed { code: StoreCode::word("CROSSSLOT") }),

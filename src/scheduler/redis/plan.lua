@@ -7,7 +7,7 @@ if record[2] then return 'already_planned' end
 -- Fails for a set that is none, while nothing has been changed.
 redis.call('ZSCORE', KEYS[2], ARGV[4])
 local counted = redis.pcall('HINCRBY', KEYS[1], 'progress_cursor', 1)
-if type(counted) == 'table' and counted.err then return invalid() end
+if type(counted) == 'table' and counted.err then return uncounted(counted) end
 redis.call('HSET', KEYS[1], 'progress_at', seconds(now_ms), 'progress_epoch', ARGV[3])
 redis.call('HSET', KEYS[3], 'planned_at', seconds(now_ms), 'planned_epoch', ARGV[3], 'planned_by', ARGV[2])
 redis.call('ZREM', KEYS[2], ARGV[4])

@@ -229,11 +229,46 @@ fn what_is_no_store_is_told_apart() {
     let none = store.0.password_file().with_extension("none");
     assert_eq!(opened(store.0.url(), Some(&none)), Err(ProtocolError::PasswordFile));
     let other = RealStore::on(servers::redis());
-    assert_eq!(opened(store.0.url(), Some(other.0.password_file())), Err(ProtocolError::Refused));
+    assert_eq!(opened(store.0.url(), Some(other.0.password_file())), Err(ProtocolError::Login));
+    assert_eq!(opened(store.0.url(), None), Err(ProtocolError::Login), "a user who has a password");
+    let beyond = format!("redis://{}/{}", servers::redis().address(), u16::MAX);
+    assert_eq!(opened(&beyond, None), Err(ProtocolError::NoSuchDatabase));
     let nobody = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     assert_eq!(opened(&format!("redis://{nobody}"), None), Err(ProtocolError::Unreachable));
     store.0.grant(&["+@connection"]);
     assert_eq!(opened(store.0.url(), Some(store.0.password_file())), Err(ProtocolError::Refused));
+}
+
+#[test]
+fn a_user_without_a_password_is_who_the_url_says_and_nobody_else() {
+    let store = RealStore::on(servers::redis());
+    let user = format!("nopass_{}", store.0.number());
+    let url = format!("redis://{user}@{}/{}", servers::redis().address(), store.0.number());
+    let open = || RedisProtocol::open(&address(&url, None), KEY_PREFIX);
+    assert_eq!(open().map(|_| ()), Err(ProtocolError::Login), "not `default`, who may do anything");
+    store.0.command(&["ACL", "SETUSER", &user, "reset", "on", "nopass", "+@connection"]);
+    assert_eq!(open().map(|_| ()), Err(ProtocolError::Refused), "a user without any right");
+    store.0.command(&[&["ACL", "SETUSER", &user, "allkeys"], &RIGHTS[..]].concat());
+    assert_eq!(open().unwrap().acquire("a", &token("a"), ttl(60_000)), Ok(acquired(1)));
+    store.0.command(&["ACL", "DELUSER", &user]);
+}
+
+#[test]
+fn a_server_that_only_follows_another_is_said_to() {
+    let leader = Server::start(servers::Kind::Redis, &[]);
+    let store = RealStore::on(&leader);
+    let mut protocol = store.connect();
+    let now = protocol.store_now().unwrap();
+    let _ = protocol.enqueue(&occurrence("1", now)).unwrap();
+    assert_eq!(protocol.acquire("a", &token("a"), ttl(60_000)), Ok(acquired(1)));
+    // It goes on with what it has, and writes nothing of its own: nobody needs to be there to be followed.
+    store.0.command(&["REPLICAOF", "127.0.0.1", "1"]);
+    let follower = ProtocolError::Follower;
+    assert_eq!(protocol.acquire("b", &token("b"), ttl(1)), Err(follower));
+    assert_eq!(protocol.renew("a", &token("a"), Epoch::FIRST, ttl(1)), Err(follower));
+    assert_eq!(protocol.plan("1", "a", &token("a"), Epoch::FIRST), Err(follower));
+    assert_eq!(protocol.enqueue(&occurrence("2", now)), Err(follower));
+    assert_eq!(protocol.release("a", &token("a"), Epoch::FIRST), Err(follower));
 }
 
 #[test]

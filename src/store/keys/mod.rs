@@ -55,7 +55,7 @@ pub(super) enum DueKey {
     /// A sorted set, scored by the Unix seconds at which each falls due.
     Set {
         key: KeyTemplate,
-        /// Whether the lowest score moves with the work, so that it is its cursor.
+        /// Whether work puts off what has the lowest score, so that its being put off is progress.
         is_cursor: bool,
     },
     /// A list of what is due now.
@@ -63,6 +63,12 @@ pub(super) enum DueKey {
 }
 
 impl KeyLayout {
+    /// Whether a pattern names the leases, and not one key the only one.
+    #[must_use]
+    pub const fn has_many_leases(&self) -> bool {
+        self.leases.is_many()
+    }
+
     /// The columns of the reading contract that such keys give.
     #[must_use]
     pub fn columns(&self) -> Vec<Column> {

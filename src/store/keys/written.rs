@@ -46,7 +46,7 @@ pub struct WrittenKeys<T> {
     /// A list of what is due.
     #[serde(default, deserialize_with = "given")]
     pub due_list: Option<T>,
-    /// Whether the lowest score of `due_set` moves with the work.
+    /// Whether work puts off what has the lowest score in `due_set`.
     #[serde(default, deserialize_with = "given")]
     pub progress_by_due: Option<T>,
 }

@@ -12,6 +12,7 @@ use crate::store::Taken;
 enum Does {
     Answer,
     Fail,
+    Miss,
     Refuse,
     Nothing,
 }
@@ -30,6 +31,7 @@ impl Script {
         match does.unwrap_or(&Does::Answer) {
             Does::Answer => Ok(()),
             Does::Fail => Err(ReadError::Unreachable("gone".into())),
+            Does::Miss => Err(ReadError::SchemaMismatch("no table".into())),
             Does::Refuse => Err(ReadError::Refused("no".into())),
             Does::Nothing => std::future::pending().await,
         }
@@ -97,6 +99,15 @@ async fn one_that_died_meanwhile_is_replaced_within_the_same_read() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn what_a_kept_one_finds_missing_is_looked_for_on_a_fresh_one_once() {
+    let mut link = link(&[], &[Does::Answer, Does::Miss, Does::Answer, Does::Miss, Does::Miss]);
+    assert_eq!(read(&mut link).await, ("read", 0));
+    assert_eq!(read(&mut link).await, ("read", 0));
+    assert_eq!(read(&mut link).await, ("schema_mismatch", 0));
+    assert_eq!((opened(&link), open(&link)), (3, 0));
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_fresh_one_that_fails_is_not_tried_again() {
     let mut link = link(&[], &[Does::Fail]);
     assert_eq!(read(&mut link).await, ("store_unreachable", 0));
@@ -130,8 +141,8 @@ async fn attempts_at_a_server_that_is_down_grow_apart_up_to_a_limit_below_any_sc
         assert_eq!(word, "store_unreachable");
         waits.push(waited);
     }
-    assert_eq!(waits, [0, 50, 100, 200, 400, 800, 800]);
-    assert_eq!(read(&mut link).await, ("read", 800));
+    assert_eq!(waits, [0, 50, 100, 200, 400, 400, 400]);
+    assert_eq!(read(&mut link).await, ("read", 400));
 }
 
 #[tokio::test(start_paused = true)]

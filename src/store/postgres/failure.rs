@@ -5,21 +5,25 @@ use sqlx::postgres::PgDatabaseError;
 
 use crate::store::ReadError;
 use crate::store::transport::{broken, unprotected};
+use crate::store::wording::names_only;
 
 /// Why a reading was not made.
 #[derive(Debug)]
 pub(super) enum Failure {
     /// The reason is told.
     Told(ReadError),
+    /// The server, or the way to it, failed.
+    Sqlx(Error),
     /// The prepared statement is not there any more, so it has to be prepared again.
     StatementGone,
 }
 
 impl Failure {
-    /// The reason.
-    pub(super) fn into_read_error(self) -> ReadError {
+    /// The reason; `sql` is what was asked.
+    pub(super) fn into_read_error(self, sql: &str) -> ReadError {
         match self {
             Self::Told(error) => error,
+            Self::Sqlx(error) => of_query(error, sql),
             Self::StatementGone => ReadError::Refused("the server keeps losing the prepared statement".to_owned()),
         }
     }
@@ -35,7 +39,7 @@ impl From<Error> for Failure {
     fn from(error: Error) -> Self {
         match error.as_database_error().and_then(|error| error.code()).as_deref() {
             Some("26000") => Self::StatementGone,
-            _ => Self::Told(read_error(error)),
+            _ => Self::Sqlx(error),
         }
     }
 }
@@ -48,24 +52,37 @@ pub(super) fn standby() -> ReadError {
     )
 }
 
-/// Says whose turn it is. Nothing of an error's text is passed on but names of tables, columns and functions.
+/// Says whose turn it is, of what went wrong before anything of the configuration was asked.
 pub(super) fn read_error(error: Error) -> ReadError {
+    match error.as_database_error().and_then(|error| error.code()).as_deref() {
+        Some("08P01") => ReadError::Refused(
+            "no transaction is allowed: a pooler in statement mode cannot be read through, one in transaction mode can"
+                .to_owned(),
+        ),
+        _ => of_query(error, ""),
+    }
+}
+
+/// Says whose turn it is. Nothing of an error's text is passed on but names that stand in the statement.
+pub(super) fn of_query(error: Error, sql: &str) -> ReadError {
     match error {
         Error::Database(error) => match error.try_downcast::<PgDatabaseError>() {
-            Ok(error) => answered(error.code(), error.message()),
+            Ok(error) => answered(error.code(), error.message(), sql),
             Err(_) => ReadError::Refused("the server answered with an error".to_owned()),
         },
         Error::Io(error) => broken(&error),
         Error::Tls(error) => unprotected(&error.to_string()),
-        Error::Configuration(_) => ReadError::Refused("a file that `tls` names cannot be used".to_owned()),
+        Error::Configuration(_) => {
+            ReadError::Refused("the password, or a file that `tls` names, cannot be used".to_owned())
+        }
         Error::Protocol(_) => ReadError::Unreachable("what answers does not speak PostgreSQL's protocol".to_owned()),
         _ => ReadError::Unreachable("the connection failed".to_owned()),
     }
 }
 
 /// The server's own error, by its SQLSTATE: see "PostgreSQL Error Codes" in its documentation.
-fn answered(code: &str, message: &str) -> ReadError {
-    let named = || format!("PostgreSQL: {}", naming(code, message));
+fn answered(code: &str, message: &str, sql: &str) -> ReadError {
+    let named = || format!("PostgreSQL: {}", naming(code, message, sql));
     match code {
         "57014" => ReadError::Timeout("the query ran into the server's time limit".to_owned()),
         "55P03" => ReadError::Timeout("a table stayed locked by others for too long".to_owned()),
@@ -76,10 +93,11 @@ fn answered(code: &str, message: &str) -> ReadError {
         "53300" => ReadError::Refused("the server has no connection left".to_owned()),
         "42501" if message.contains("row-level security") => ReadError::Refused(format!(
             "row-level security hides rows from the exporter ({}); let its user bypass it, or read a view",
-            naming(code, message)
+            naming(code, message, sql)
         )),
         "42501" => ReadError::Refused(named()),
         "0A000" if message.contains("during recovery") => standby(),
+        "22021" => ReadError::InvalidRecord("a stored text cannot be converted to UTF-8 (22021)".to_owned()),
         "25006" => ReadError::SchemaMismatch("the query would write; it must be one SELECT".to_owned()),
         "08P01" => ReadError::SchemaMismatch("the query has parameters; nothing fills them".to_owned()),
         "42601" if message.contains("multiple commands") => {
@@ -99,15 +117,22 @@ fn answered(code: &str, message: &str) -> ReadError {
     }
 }
 
-/// The message where it only names tables, columns and functions; else what the code stands for. Any other message may
-/// repeat a value or a piece of the query.
-fn naming(code: &str, message: &str) -> String {
-    let names_only = matches!(code, "42P01" | "42703" | "42883" | "3F000" | "42702" | "42803" | "42501")
-        && message.len() <= 200
-        && !message.contains(['\n', '\'']);
+/// What the server says of names, in its own words.
+const WORDS: &str = "a aggregate aggregates ambiguous an appear are be bigint boolean by bytea calls cannot character \
+    clause column contain contains date denied does double entry exist for foreign from function functions group in \
+    integer interval invalid is json jsonb level materialized missing must name nested not numeric of oid on operator or \
+    perhaps permission policy precision procedure query record reference referenced regclass relation row schema \
+    security sequence smallint specified table text time timestamp to type unknown used uuid varying view with within \
+    without would affected zone";
+
+/// The message where it only names what the statement names too; else what the code stands for. Any other message may
+/// repeat a value.
+fn naming(code: &str, message: &str, sql: &str) -> String {
+    let words: Vec<&str> = WORDS.split_whitespace().collect();
     match code {
-        _ if names_only => message.to_owned(),
         "42601" => "syntax error".to_owned(),
+        _ if names_only(message, &words, sql) => message.to_owned(),
+        "42501" => format!("permission denied for something that the query reads ({code})"),
         _ => format!("it does not accept the query ({code})"),
     }
 }
@@ -124,6 +149,9 @@ mod tests {
             ("53300", "sorry, too many clients already", "store_refused", "no connection left"),
             ("42P01", "relation \"jobs\" does not exist", "schema_mismatch", "relation \"jobs\" does not exist"),
             ("42703", "column l.epoch does not exist", "schema_mismatch", "column l.epoch does not exist"),
+            ("42P01", "relation \"planted\" does not exist", "schema_mismatch", "(42P01)"),
+            ("42501", "permission denied for planted", "store_refused", "something that the query reads"),
+            ("22021", "invalid byte sequence for encoding: planted", "invalid_record", "UTF-8"),
             ("42601", "syntax error at or near \"planted\"", "schema_mismatch", "syntax error"),
             ("42804", "CASE types text and 'planted'", "schema_mismatch", "(42804)"),
             ("42501", "permission denied for table jobs", "store_refused", "permission denied for table jobs"),
@@ -140,7 +168,8 @@ mod tests {
             ("57P03", "the database system is starting up", "store_unreachable", "not available"),
             ("XX000", "planted", "store_refused", "SQLSTATE XX000"),
         ] {
-            let error = answered(code, message);
+            let sql = "SELECT l.epoch FROM jobs AS l";
+            let error = answered(code, message, sql);
             assert_eq!(error.failure().as_str(), reason, "{code} {message}");
             let text = error.to_string();
             assert!(text.contains(told) && !text.contains("planted"), "{code}: {text}");

@@ -7,6 +7,7 @@ mod failure;
 mod value;
 
 use std::fmt::Write as _;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -22,7 +23,7 @@ use super::transport::{Pem, pem};
 use super::{Host, Identity, ReadError, ReadResult, Server, Statement, Store, Taken, Tls, Zone};
 use crate::clock;
 use crate::lease::At;
-use failure::{Failure, read_error};
+use failure::{Failure, of_query, read_error};
 use value::Kind;
 
 /// Which database to read, as whom, and what to ask it.
@@ -49,6 +50,8 @@ pub struct PostgresQuery {
 pub(super) struct Open {
     connection: PgConnection,
     sql: Arc<str>,
+    /// Whether texts are asked for as the bytes that they are.
+    unconverted: bool,
 }
 
 impl Driver for PostgresQuery {
@@ -56,17 +59,27 @@ impl Driver for PostgresQuery {
 
     async fn connect(&self) -> Result<Open, ReadError> {
         let mut connection = self.options()?.connect().await.map_err(read_error)?;
+        let encoding: String = sqlx::raw_sql("SHOW server_encoding")
+            .fetch_one(&mut connection)
+            .await
+            .and_then(|row| row.try_get(0))
+            .map_err(read_error)?;
+        // A database without an encoding gives its bytes as they are only to who asks for that; converted, one wrong text
+        // would cost the whole reading.
+        let unconverted = encoding == "SQL_ASCII";
         let sql = match &self.statement {
             Statement::Fixed(sql) => Arc::clone(sql),
             Statement::Probed { probe, variants } => {
-                connection.execute(AssertSqlSafe(self.prelude(PROBE_LIMIT_MS))).await.map_err(read_error)?;
-                let probe = sqlx::query_scalar(AssertSqlSafe(Arc::clone(probe))).persistent(false);
-                let answer: Option<Option<String>> = probe.fetch_optional(&mut connection).await.map_err(read_error)?;
+                let prelude = self.prelude(PROBE_LIMIT_MS, unconverted);
+                connection.execute(AssertSqlSafe(prelude)).await.map_err(read_error)?;
+                let asked = sqlx::query_scalar(AssertSqlSafe(Arc::clone(probe))).persistent(false);
+                let answer: Option<Option<String>> =
+                    asked.fetch_optional(&mut connection).await.map_err(|error| of_query(error, probe))?;
                 connection.execute("COMMIT").await.map_err(read_error)?;
                 Statement::variant(variants, answer.flatten().as_deref())?
             }
         };
-        Ok(Open { connection, sql })
+        Ok(Open { connection, sql, unconverted })
     }
 
     async fn read(&self, open: &mut Open, deadline: Instant) -> ReadResult {
@@ -75,9 +88,9 @@ impl Driver for PostgresQuery {
             // that the statement without a name is gone. It knows the type from then on.
             Err(Failure::StatementGone) => {
                 open.connection.execute("ROLLBACK").await.map_err(read_error)?;
-                self.read_once(open, deadline).await.map_err(Failure::into_read_error)
+                self.read_once(open, deadline).await.map_err(|failure| failure.into_read_error(&open.sql))
             }
-            result => result.map_err(Failure::into_read_error),
+            result => result.map_err(|failure| failure.into_read_error(&open.sql)),
         }
     }
 }
@@ -103,7 +116,10 @@ impl PostgresQuery {
             .database(database);
         let options = match &server.host {
             Host::Tcp { name, port } => options.host(name).port(*port),
-            Host::Socket(folder) => options.socket(folder).port(5432),
+            Host::Socket(path) => {
+                let (folder, port) = socket(path);
+                options.socket(folder).port(port)
+            }
         };
         let options = match &server.user {
             Some(user) => options.username(user),
@@ -135,7 +151,8 @@ impl PostgresQuery {
         let left = deadline.saturating_duration_since(Instant::now()).as_millis();
         // 0 would mean no limit.
         let limit = u32::try_from(left).unwrap_or(u32::MAX).max(1);
-        open.connection.execute(AssertSqlSafe(self.prelude(limit))).await?;
+        let prelude = self.prelude(limit, open.unconverted);
+        open.connection.execute(AssertSqlSafe(prelude)).await.map_err(read_error)?;
         let began = clock::monotonic();
         let mut first = None;
         {
@@ -160,7 +177,7 @@ impl PostgresQuery {
     }
 
     /// Begins the transaction and sets, for it alone, what must hold in it: in one round trip.
-    fn prelude(&self, limit_ms: u32) -> String {
+    fn prelude(&self, limit_ms: u32, unconverted: bool) -> String {
         let mut sql = format!(
             "BEGIN TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY; \
              SET LOCAL statement_timeout = {limit_ms}; \
@@ -169,11 +186,25 @@ impl PostgresQuery {
              SET LOCAL row_security = off; \
              SET LOCAL jit = off"
         );
+        if unconverted {
+            sql.push_str("; SET LOCAL client_encoding = 'SQL_ASCII'");
+        }
         if let Some(schema) = &self.schema {
             // The configuration takes no name that could end the quotes.
             let _ = write!(sql, "; SET LOCAL search_path = \"{schema}\"");
         }
         sql
+    }
+}
+
+/// The folder that a server's socket is in and the port that the socket is named after, where the socket itself is given;
+/// else the folder and the usual port.
+fn socket(path: &Path) -> (&Path, u16) {
+    let name = path.file_name().and_then(|name| name.to_str());
+    let port = name.and_then(|name| name.strip_prefix(".s.PGSQL.")?.parse().ok());
+    match (path.parent(), port) {
+        (Some(folder), Some(port)) => (folder, port),
+        _ => (path, 5432),
     }
 }
 
@@ -215,6 +246,6 @@ async fn without_rows(open: &mut Open) -> ReadError {
             Ok(_) => no_row(),
             Err(error) => error,
         },
-        Err(error) => read_error(error),
+        Err(error) => of_query(error, &open.sql),
     }
 }

@@ -96,7 +96,7 @@ fn interval<'a>(bytes: &[u8]) -> Option<Value<'a>> {
     let (days, months) = rest.split_first_chunk()?;
     let micros = i64::from_be_bytes(*micros).checked_add(i64::from(i32::from_be_bytes(*days)).checked_mul(DAY)?)?;
     #[expect(clippy::cast_precision_loss, reason = "a TTL of more than 2^53 microseconds is out of range")]
-    (i32::from_be_bytes(fixed(months)?) == 0).then_some(Value::Real(micros as f64 / 1e6))
+    (i32::from_be_bytes(fixed(months)?) == 0).then_some(Value::Seconds(micros as f64 / 1e6))
 }
 
 /// A decimal: how many digits of base 10,000, the weight of the first, sign, digits behind the point, the digits.

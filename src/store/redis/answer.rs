@@ -1,13 +1,17 @@
 //! The answers of one transaction made into a reading.
 
+use std::sync::Arc;
+use std::time::Duration;
+
 use redis::{ServerError, Value as Reply};
 
 use super::failure::{answered, not_understood, of_role};
 use super::request::{LEASES_A_LOOK, Subject};
+use super::schedule::{Entry, Schedules};
 use super::{Expiry, Limited, ReadError};
-use crate::lease::{Column, Cursor, Reading, RejectedRow, Row, RowFault, StoreTime};
+use crate::lease::{Column, Reading, RejectedRow, Row, RowFault, Rules, StoreTime};
 use crate::store::Kept;
-use crate::store::column::{Value, reported};
+use crate::store::column::{LONGEST_NAME, Value, reported};
 use crate::store::keys::{DueKey, KeyLayout, Record};
 use crate::store::rows::decode;
 
@@ -15,6 +19,7 @@ use crate::store::rows::decode;
 pub(super) struct Decoder<'l> {
     layout: &'l KeyLayout,
     expiry: Expiry,
+    schedules: &'l mut Schedules,
     replies: std::vec::IntoIter<Reply>,
 }
 
@@ -37,12 +42,22 @@ enum Expires {
     /// Never.
     Never,
     At(StoreTime),
+    /// After all years.
+    Beyond,
 }
+
+/// A time to live that no clock shows the end of.
+const BEYOND: Unusable = Unusable::Row(Column::ExpiresAt, RowFault::OutOfRange);
 
 impl<'l> Decoder<'l> {
     /// Looks at who answers.
-    pub(super) fn begin(layout: &'l KeyLayout, expiry: Expiry, replies: Vec<Reply>) -> Result<Self, ReadError> {
-        let mut decoder = Self { layout, expiry, replies: replies.into_iter() };
+    pub(super) fn begin(
+        layout: &'l KeyLayout,
+        expiry: Expiry,
+        schedules: &'l mut Schedules,
+        replies: Vec<Reply>,
+    ) -> Result<Self, ReadError> {
+        let mut decoder = Self { layout, expiry, schedules, replies: replies.into_iter() };
         let hello = decoder.next()?;
         of_role(property(&hello, b"role"), property(&hello, b"mode"))?;
         Ok(decoder)
@@ -70,6 +85,7 @@ impl<'l> Decoder<'l> {
                 Err(Unusable::Reading(error)) => return Err(error),
             }
         }
+        self.schedules.end();
         let columns = reported(&self.layout.columns());
         let Kept { rows, rejected, over_limit: nameless } = kept.finish();
         Ok(Reading { store_now, columns, rows, rejected, over_limit: over_limit + nameless })
@@ -84,12 +100,12 @@ impl<'l> Decoder<'l> {
         match &layout.record {
             Record::Lock { ttl, epoch, progress } => {
                 let holder = self.next()?;
-                note(&mut found, lock(&mut row, &expires, holder, *ttl));
+                note(&mut found, lock(&mut row, &expires, holder, *ttl, now));
                 if epoch.is_some() {
                     let epoch = self.next()?;
                     // Of a lock that is not there it would only tell that there once was one.
                     if !matches!(expires, Expires::Gone) {
-                        note(&mut found, field(&mut row, Column::Epoch, "get", &epoch));
+                        note(&mut found, counter(&mut row, &epoch));
                     }
                 }
                 if let Some(progress) = progress {
@@ -99,18 +115,22 @@ impl<'l> Decoder<'l> {
             }
             Record::Hash(columns) => {
                 let fields = self.next()?;
+                if !matches!(expires, Expires::Gone) && has_none(&fields) {
+                    let first = columns.first().copied().unwrap_or(Column::Lease);
+                    note(&mut found, Err(Unusable::Row(first, RowFault::WrongType)));
+                }
                 note(&mut found, hash(&mut row, columns, fields));
                 let says_itself = [Column::ExpiresAt, Column::TtlSeconds].iter().any(|column| columns.contains(column));
+                let ends = row.expires_at.is_some() || row.ttl.is_some();
                 match expires {
-                    Expires::At(expires_at) if row.expires_at.is_none() && row.ttl.is_none() => {
-                        row.expires_at = Some(expires_at);
-                    }
+                    Expires::At(expires_at) if !ends => row.expires_at = Some(expires_at),
+                    Expires::Beyond if !ends => note(&mut found, Err(BEYOND)),
                     Expires::Never => row.persistent = !says_itself,
-                    _ => {}
+                    Expires::Gone | Expires::At(_) | Expires::Beyond => {}
                 }
             }
         }
-        let due = self.due(&mut row, store_now);
+        let due = self.due(&mut row, &subject.name, store_now);
         note(&mut found, due);
         // A lease that has one key of its own is there, held or not.
         let gone = matches!(expires, Expires::Gone) && layout.leases.is_many();
@@ -126,11 +146,10 @@ impl<'l> Decoder<'l> {
             (_, Expiry::Time) => micros,
             (_, Expiry::Left) => now.unix_micros().saturating_add(micros),
         };
-        // A time beyond all years is as good as never.
-        Ok(StoreTime::from_unix_micros(micros).map_or(Expires::Never, Expires::At))
+        Ok(StoreTime::from_unix_micros(micros).map_or(Expires::Beyond, Expires::At))
     }
 
-    fn due(&mut self, row: &mut Row, now: StoreTime) -> Result<(), Unusable> {
+    fn due(&mut self, row: &mut Row, lease: &Arc<str>, now: StoreTime) -> Result<(), Unusable> {
         match &self.layout.due {
             DueKey::Nowhere => Ok(()),
             DueKey::List(_) => {
@@ -140,8 +159,18 @@ impl<'l> Decoder<'l> {
             }
             DueKey::Set { is_cursor, .. } => {
                 let (lowest, count_of) = (self.next()?, self.next()?);
+                let asked = if *is_cursor { Some(self.next()?) } else { None };
                 let count = count("zcount", &count_of)?;
-                let score = lowest_score("zrange", &lowest)?;
+                let lowest = lowest_of(lowest)?;
+                let score = lowest.as_ref().map(|entry| entry.score);
+                if let Some(asked) = asked {
+                    let too_long = lowest.as_ref().is_some_and(|entry| entry.member.len() > LONGEST_NAME);
+                    let first = lowest.filter(|_| !too_long);
+                    row.progress_cursor = Some(self.schedules.take_in(lease, first, score_of(&asked)?));
+                    if too_long {
+                        return Err(Unusable::Row(Column::ProgressCursor, RowFault::OutOfRange));
+                    }
+                }
                 let oldest = match score.map(score_time).transpose()? {
                     Some(Some(time)) if time <= now => Some(time),
                     _ => None,
@@ -149,11 +178,6 @@ impl<'l> Decoder<'l> {
                 // Between the count and the transaction's clock one may have fallen due, or the clock been set back.
                 row.due = Some(if oldest.is_some() { count.max(1) } else { 0 });
                 row.oldest_due_at = oldest;
-                if *is_cursor {
-                    // That nothing is left to wait for is a state of its own, and work leads there too.
-                    row.progress_cursor =
-                        Some(Cursor::Text(score.map(|score| score.to_string()).unwrap_or_default().into()));
-                }
                 Ok(())
             }
         }
@@ -171,19 +195,47 @@ fn note(found: &mut Result<(), Unusable>, result: Result<(), Unusable>) {
     }
 }
 
-/// What a lock and its time to live say.
-fn lock(row: &mut Row, expires: &Expires, holder: Reply, ttl: Option<std::time::Duration>) -> Result<(), Unusable> {
-    field(row, Column::Holder, "get", &holder)?;
+/// What a lock and its time to live say, at a look at the clock.
+fn lock(
+    row: &mut Row,
+    expires: &Expires,
+    holder: Reply,
+    ttl: Option<Duration>,
+    now: StoreTime,
+) -> Result<(), Unusable> {
+    field(row, Column::Holder, "getrange", &holder)?;
     match expires {
         Expires::Gone => return Ok(()),
         Expires::Never => row.persistent = true,
+        Expires::Beyond => return Err(BEYOND),
         Expires::At(expires_at) => {
             row.expires_at = Some(*expires_at);
             row.renewed_at = ttl.and_then(|ttl| expires_at.minus(ttl));
         }
     }
+    // It was given longer to live than is said, so that it would be dated in the future. No clock is to blame.
+    if row.renewed_at.is_some_and(|renewed_at| renewed_at > now.plus(Rules::CLOCK_SKEW)) {
+        return Err(Unusable::Row(Column::TtlSeconds, RowFault::OutOfRange));
+    }
     // Whoever has it says no name, and without one it would look released.
     if row.holder.is_none() { Err(Unusable::Row(Column::Holder, RowFault::NoName)) } else { Ok(()) }
+}
+
+/// A counter. Of a key that is not there a range is empty.
+fn counter(row: &mut Row, reply: &Reply) -> Result<(), Unusable> {
+    match reply {
+        Reply::BulkString(digits) if digits.is_empty() => Ok(()),
+        // There may be more of it.
+        Reply::BulkString(digits) if digits.len() > LONGEST_NAME => {
+            Err(Unusable::Row(Column::Epoch, RowFault::Unreadable))
+        }
+        reply => field(row, Column::Epoch, "getrange", reply),
+    }
+}
+
+/// Whether a hash has none of the fields.
+fn has_none(fields: &Reply) -> bool {
+    matches!(fields, Reply::Array(values) if values.iter().all(|value| *value == Reply::Nil))
 }
 
 /// Fields of a hash, in the order of their columns.
@@ -225,19 +277,26 @@ fn is_wrong_type(error: &ServerError) -> bool {
     error.code() == "WRONGTYPE"
 }
 
-/// The lowest score of a sorted set; nothing if the set is empty.
-fn lowest_score(command: &'static str, reply: &Reply) -> Result<Option<f64>, Unusable> {
+/// What has the lowest score in a sorted set; nothing if the set is empty.
+fn lowest_of(reply: Reply) -> Result<Option<Entry>, Unusable> {
     let members = match reply {
-        Reply::Array(members) => members.as_slice(),
-        other => return Err(unexpected(Column::OldestDueAt, command, other)),
+        Reply::Array(members) => members,
+        other => return Err(unexpected(Column::OldestDueAt, "zrange", &other)),
     };
-    match members {
-        [] => Ok(None),
-        [Reply::Array(member)] => match member.as_slice() {
-            [_, Reply::Double(score)] => Ok(Some(*score)),
-            _ => Err(not_understood().into()),
-        },
+    let Some(lowest) = members.into_iter().next() else { return Ok(None) };
+    let Reply::Array(lowest) = lowest else { return Err(not_understood().into()) };
+    match <[Reply; 2]>::try_from(lowest) {
+        Ok([Reply::BulkString(member), Reply::Double(score)]) => Ok(Some(Entry { member: member.into(), score })),
         _ => Err(not_understood().into()),
+    }
+}
+
+/// The score of one member of a sorted set; nothing if it is not there.
+fn score_of(reply: &Reply) -> Result<Option<f64>, Unusable> {
+    match reply {
+        Reply::Nil => Ok(None),
+        Reply::Double(score) => Ok(Some(*score)),
+        other => Err(unexpected(Column::ProgressCursor, "zscore", other)),
     }
 }
 

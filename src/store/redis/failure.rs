@@ -84,6 +84,7 @@ pub(super) fn answered(command: &str, error: &ServerError) -> ReadError {
             refused(&format!("the user may not give the command `{command}`; grant it with `+{command}`"))
         }
         "LOADING" => ReadError::Unreachable("the server is still loading its data".to_owned()),
+        "OOM" => refused("the server is out of memory (maxmemory) and queues nothing in a transaction"),
         "BUSY" => refused("the server is busy with a script that runs on"),
         "MASTERDOWN" => replica(),
         "MOVED" | "ASK" | "CLUSTERDOWN" | "CROSSSLOT" | "TRYAGAIN" => cluster(),

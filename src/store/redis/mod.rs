@@ -2,17 +2,19 @@
 //!
 //! A reading is one transaction, which the server carries out without anything in between: its role, its clock, and of
 //! each lease the value and when it expires. Which keys there are is asked before, where a pattern names them; one that is
-//! gone by then is no lease any more.
+//! gone by then is no lease any more. All that is kept from one reading to the next is what came first in the schedules
+//! whose being put off is progress.
 
 mod answer;
 mod connect;
 mod failure;
 mod names;
 mod request;
+mod schedule;
 #[cfg(test)]
 mod tests;
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use redis::aio::MultiplexedConnection;
 use tokio::time::Instant;
@@ -26,6 +28,7 @@ use answer::Decoder;
 use failure::{Failure, read_error};
 use names::Names;
 use request::Request;
+use schedule::Schedules;
 
 /// Where the server is that holds the keys.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -81,7 +84,8 @@ impl RedisKeys {
     /// The store that reads these. Nothing is opened yet.
     #[must_use]
     pub fn into_store(self) -> Box<dyn Store> {
-        Box::new(Link::new(self))
+        let schedules = Mutex::new(Schedules::new(self.max_leases));
+        Box::new(Link::new(Reader { keys: self, schedules }))
     }
 
     /// The keys that are leases now.
@@ -104,26 +108,50 @@ impl RedisKeys {
     }
 }
 
-impl Driver for RedisKeys {
+/// Reads keys, again and again.
+#[derive(Debug)]
+struct Reader {
+    keys: RedisKeys,
+    /// They outlast a connection.
+    schedules: Mutex<Schedules>,
+}
+
+impl Reader {
+    fn schedules(&self) -> MutexGuard<'_, Schedules> {
+        // What a panic elsewhere left is at worst what came first a reading ago.
+        self.schedules.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Driver for Reader {
     type Connection = Open;
 
+    fn late_to_connect(&self) -> &'static str {
+        match self.keys.tls {
+            Tls::Off => "connecting took too long",
+            // A server that does not waits for the rest of what it takes for a command.
+            Tls::Verify { .. } => "connecting took too long; the other side may not speak TLS",
+        }
+    }
+
     async fn connect(&self) -> Result<Open, ReadError> {
-        Ok(Open { connection: self.open().await?, expiry: Expiry::Time })
+        Ok(Open { connection: self.keys.open().await?, expiry: Expiry::Time })
     }
 
     async fn read(&self, open: &mut Open, _deadline: Instant) -> ReadResult {
-        let mut kept = Limited::new(self.max_leases);
-        let mut names = self.subjects(&mut open.connection, &mut kept).await?;
+        let RedisKeys { layout, max_leases, .. } = &self.keys;
+        let mut kept = Limited::new(*max_leases);
+        let mut names = self.keys.subjects(&mut open.connection, &mut kept).await?;
         let subjects = names.take();
         // What is due by then is counted in the transaction, whose own clock cannot be an argument in it.
-        let counted_to = match self.layout.counts_due() {
+        let counted_to = match layout.counts_due() {
             true => {
                 Some(answer::time(open.connection.send_packed_command(&redis::cmd("TIME")).await.map_err(read_error)?)?)
             }
             false => None,
         };
         let (replies, at, wall_clock) = loop {
-            let request = Request::new(&self.layout, &subjects, open.expiry, counted_to);
+            let request = Request::new(layout, &subjects, open.expiry, counted_to, &self.schedules());
             let began = clock::monotonic();
             match request.send(&mut open.connection).await {
                 Ok(replies) => break (replies, At { began, ended: clock::monotonic() }, clock::unix_seconds()),
@@ -131,7 +159,8 @@ impl Driver for RedisKeys {
                 Err(failure) => return Err(failure.into_read_error()),
             }
         };
-        let decoder = Decoder::begin(&self.layout, open.expiry, replies)?;
+        let mut schedules = self.schedules();
+        let decoder = Decoder::begin(layout, open.expiry, &mut schedules, replies)?;
         let reading = decoder.finish(&subjects, kept, names.over_limit())?;
         let clock_offset = reading.store_now.unix_seconds() - wall_clock;
         Ok(Taken { reading, at, clock_offset })

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::Limited;
 use super::request::Subject;
 use crate::lease::{Column, RejectedRow, RowFault};
+use crate::store::column::LONGEST_NAME;
 use crate::store::keys::KeyLayout;
 
 /// The leases found: those of the first names, and how many more there are.
@@ -16,9 +17,6 @@ pub(super) struct Names {
 }
 
 impl Names {
-    /// No name is longer, in bytes.
-    const LONGEST: usize = 1_024;
-
     /// None yet.
     pub(super) const fn new(max_leases: usize) -> Self {
         Self { found: Vec::new(), max_leases, over_limit: 0 }
@@ -36,7 +34,7 @@ impl Names {
         match layout.lease_at(&key) {
             None => {}
             Some("") => reject(RowFault::NoName),
-            Some(name) if name.len() > Self::LONGEST => reject(RowFault::NameTooLong),
+            Some(name) if name.len() > LONGEST_NAME => reject(RowFault::NameTooLong),
             Some(name) => {
                 let name = Arc::from(name);
                 self.found.push(Subject { key, name });

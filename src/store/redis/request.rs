@@ -6,8 +6,10 @@ use redis::aio::MultiplexedConnection;
 use redis::{Arg, Pipeline, Value};
 
 use super::failure::{Failure, answered};
+use super::schedule::Schedules;
 use super::{Expiry, read_error};
 use crate::lease::{Column, StoreTime};
+use crate::store::column::LONGEST_NAME;
 use crate::store::keys::{DueKey, KeyLayout, Record};
 
 /// A lease to ask about.
@@ -26,8 +28,14 @@ pub(super) struct Request(Pipeline);
 
 impl Request {
     /// Asks for the server's role, its clock, and all that the layout says of each lease. What is due is counted up to
-    /// `counted_to`.
-    pub(super) fn new(layout: &KeyLayout, subjects: &[Subject], expiry: Expiry, counted_to: Option<StoreTime>) -> Self {
+    /// `counted_to`, and of what came first in the schedules it is asked where it is now.
+    pub(super) fn new(
+        layout: &KeyLayout,
+        subjects: &[Subject],
+        expiry: Expiry,
+        counted_to: Option<StoreTime>,
+        schedules: &Schedules,
+    ) -> Self {
         let mut commands = Pipeline::with_capacity(4 + 3 * subjects.len());
         // The one way to learn of the role that needs no right.
         commands.cmd("MULTI").cmd("HELLO").arg(3);
@@ -35,13 +43,20 @@ impl Request {
             if at == 0 || (expiry == Expiry::Left && at % LEASES_A_LOOK == 0) {
                 commands.cmd("TIME");
             }
-            ask(&mut commands, layout, subject, expiry, counted_to);
+            ask(&mut commands, layout, subject, expiry);
+            ask_due(&mut commands, &layout.due, subject, counted_to, schedules);
         }
         if subjects.is_empty() {
             commands.cmd("TIME");
         }
         commands.cmd("EXEC");
         Self(commands)
+    }
+
+    /// What is sent.
+    #[cfg(test)]
+    pub(super) fn packed(&self) -> Vec<u8> {
+        self.0.get_packed_pipeline()
     }
 
     /// Has the transaction carried out, and gives the answers to what is asked in it.
@@ -72,7 +87,7 @@ fn name(commands: &Pipeline, at: usize) -> String {
     }
 }
 
-fn ask(commands: &mut Pipeline, layout: &KeyLayout, subject: &Subject, expiry: Expiry, counted_to: Option<StoreTime>) {
+fn ask(commands: &mut Pipeline, layout: &KeyLayout, subject: &Subject, expiry: Expiry) {
     let Subject { key, name } = subject;
     match expiry {
         Expiry::Time => commands.cmd("PEXPIRETIME").arg(key),
@@ -80,9 +95,9 @@ fn ask(commands: &mut Pipeline, layout: &KeyLayout, subject: &Subject, expiry: E
     };
     match &layout.record {
         Record::Lock { epoch, progress, .. } => {
-            commands.cmd("GET").arg(key);
+            value(commands, key);
             if let Some(epoch) = epoch {
-                commands.cmd("GET").arg(epoch.key(key, name));
+                value(commands, &epoch.key(key, name));
             }
             if let Some(progress) = progress {
                 fields(commands, &progress.key.key(key, name), &progress.columns);
@@ -90,18 +105,36 @@ fn ask(commands: &mut Pipeline, layout: &KeyLayout, subject: &Subject, expiry: E
         }
         Record::Hash(columns) => fields(commands, key, columns),
     }
-    match &layout.due {
+}
+
+fn ask_due(
+    commands: &mut Pipeline,
+    due: &DueKey,
+    subject: &Subject,
+    counted_to: Option<StoreTime>,
+    schedules: &Schedules,
+) {
+    let Subject { key, name } = subject;
+    match due {
         DueKey::Nowhere => {}
-        DueKey::Set { key: set, .. } => {
+        DueKey::Set { key: set, is_cursor } => {
             let set = set.key(key, name);
             commands.cmd("ZRANGE").arg(&set).arg(0).arg(0).arg("WITHSCORES");
             let to = counted_to.map_or(f64::NEG_INFINITY, StoreTime::unix_seconds);
-            commands.cmd("ZCOUNT").arg(set).arg("-inf").arg(to);
+            commands.cmd("ZCOUNT").arg(&set).arg("-inf").arg(to);
+            if *is_cursor {
+                commands.cmd("ZSCORE").arg(set).arg(schedules.to_ask(name));
+            }
         }
         DueKey::List(list) => {
             commands.cmd("LLEN").arg(list.key(key, name));
         }
     }
+}
+
+/// No more of a value than shows that it is too long: it may be half a gigabyte.
+fn value(commands: &mut Pipeline, key: &str) {
+    commands.cmd("GETRANGE").arg(key).arg(0).arg(LONGEST_NAME);
 }
 
 fn fields(commands: &mut Pipeline, key: &str, columns: &[Column]) {

@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use redis::Value as Reply;
 
 use super::*;
-use crate::lease::{Reading, StoreTime};
+use crate::lease::{Column, Reading, RowFault, StoreTime};
 use crate::store::keys::WrittenKeys;
 use request::Subject;
 
@@ -31,7 +31,8 @@ fn subject(name: &str) -> Subject {
 }
 
 fn read(yaml: &str, expiry: Expiry, replies: Vec<Reply>, subjects: &[Subject]) -> Result<Reading, ReadError> {
-    Decoder::begin(&layout(yaml), expiry, replies)?.finish(subjects, Limited::new(10_000), 0)
+    let (layout, mut schedules) = (layout(yaml), Schedules::new(10_000));
+    Decoder::begin(&layout, expiry, &mut schedules, replies)?.finish(subjects, Limited::new(10_000), 0)
 }
 
 /// What a server of before Redis 7 says is left is left from when it says so: each is counted from the look at the clock
@@ -79,6 +80,65 @@ fn what_fell_due_while_it_was_counted_is_due_and_what_is_not_due_yet_is_not() {
     assert_eq!(due(0, None), (Some(0), None));
 }
 
+/// What of one lease's answers is rejected: the column, and why.
+fn rejected(yaml: &str, replies: Vec<Reply>) -> Option<(Column, RowFault)> {
+    let replies = [hello("master"), clock(1_000)].into_iter().chain(replies).collect();
+    let reading = read(yaml, Expiry::Time, replies, &[subject("a")]).unwrap();
+    assert_eq!(reading.rows.len() + reading.rejected.len(), 1);
+    reading.rejected.first().map(|row| (row.column, row.fault))
+}
+
+#[test]
+fn a_hash_that_has_none_of_the_fields_is_no_record_of_a_lease() {
+    let fields = |holder: Reply, epoch: Reply| vec![Reply::Int(-1), Reply::Array(vec![holder, epoch])];
+    for yaml in ["{hash: 'lock:*', fields: [holder, epoch]}", "{hash: 'lock:a', fields: [holder, epoch]}"] {
+        assert_eq!(rejected(yaml, fields(Reply::Nil, Reply::Nil)), Some((Column::Holder, RowFault::WrongType)));
+        assert_eq!(rejected(yaml, fields(Reply::Nil, bulk("7"))), None, "it was released");
+        assert_eq!(rejected(yaml, fields(bulk(""), Reply::Nil)), None, "it was released");
+    }
+    let gone = vec![Reply::Int(-2), Reply::Array(vec![Reply::Nil, Reply::Nil])];
+    assert_eq!(rejected("{hash: 'lock:a', fields: [holder, epoch]}", gone), None, "there is none");
+}
+
+#[test]
+fn an_end_beyond_all_years_is_not_taken_for_none() {
+    let beyond = || Reply::Int(253_402_300_800_000);
+    let outside = Some((Column::ExpiresAt, RowFault::OutOfRange));
+    assert_eq!(rejected("{lock: 'lock:*', ttl: 30s}", vec![beyond(), bulk("h")]), outside);
+    assert_eq!(rejected("{lock: 'lock:*'}", vec![Reply::Int(i64::MAX), bulk("h")]), outside);
+    let hash = |value| vec![beyond(), Reply::Array(vec![bulk("h"), value])];
+    assert_eq!(rejected("{hash: 'lock:*', fields: [holder, epoch]}", hash(bulk("7"))), outside);
+    let says_itself = "{hash: 'lock:*', fields: [holder, expires_at]}";
+    assert_eq!(rejected(says_itself, hash(bulk("1010"))), None);
+    assert_eq!(rejected(says_itself, hash(Reply::Nil)), outside);
+}
+
+#[test]
+fn a_lock_that_has_longer_to_live_than_its_ttl_says_is_not_dated() {
+    let left = |millis: i64| rejected("{lock: 'lock:*', ttl: 30s}", vec![Reply::Int(1_000_250 + millis), bulk("h")]);
+    assert_eq!(left(30_000), None);
+    assert_eq!(left(31_900), None, "as far as clocks may differ");
+    assert_eq!(left(32_100), Some((Column::TtlSeconds, RowFault::OutOfRange)));
+    assert_eq!(rejected("{lock: 'lock:*'}", vec![Reply::Int(1_300_000), bulk("h")]), None, "none is given");
+}
+
+#[test]
+fn of_a_value_no_more_is_read_than_shows_that_it_is_too_long() {
+    let layout = layout(ALL);
+    let request = Request::new(&layout, &[subject("a")], Expiry::Time, None, &Schedules::new(1));
+    let sent = String::from_utf8(request.packed()).unwrap();
+    let words: Vec<&str> = sent.split("\r\n").filter(|word| !word.starts_with(['$', '*'])).collect();
+    for key in ["lock:a", "lock:a:e"] {
+        assert!(words.windows(4).any(|words| words == ["GETRANGE", key, "0", "1024"]), "{words:?}");
+    }
+    let lock = "{lock: 'lock:*', epoch: '{key}:e'}";
+    let of = |holder: &str, counter: &str| rejected(lock, vec![Reply::Int(1_300_000), bulk(holder), bulk(counter)]);
+    assert_eq!(of("h", ""), None, "a counter that is not there");
+    assert_eq!(of(&"h".repeat(1_024), "7"), None);
+    assert_eq!(of(&"h".repeat(1_025), "7"), Some((Column::Holder, RowFault::NameTooLong)));
+    assert_eq!(of("h", &"0".repeat(1_025)), Some((Column::Epoch, RowFault::Unreadable)), "of which more may come");
+}
+
 #[test]
 fn keys_found_twice_are_one_lease_and_the_first_by_name_are_kept() {
     let mut names = Names::new(2);
@@ -121,8 +181,10 @@ proptest! {
         if sound {
             replies.splice(0..0, [hello("master"), clock(1_000)]);
         }
-        if let Err(error) = read(ALL, Expiry::Time, replies, &[subject("a"), subject("b")]) {
-            prop_assert!(!error.to_string().contains("planted"), "{}", error);
+        for layout in [ALL, "{hash: 'lock:*', due_set: '{key}:d', progress_by_due: true}"] {
+            if let Err(error) = read(layout, Expiry::Time, replies.clone(), &[subject("a"), subject("b")]) {
+                prop_assert!(!error.to_string().contains("planted"), "{}", error);
+            }
         }
     }
 
@@ -148,6 +210,7 @@ fn whoever_must_act_on_an_answer_is_told() {
         ("NOPERM this user has no permissions to access one of the keys used as arguments", Refused, "with `~`"),
         ("NOPERM No permissions to access a key", Refused, "with `~`"),
         ("LOADING Redis is loading the dataset in memory", Unreachable, "loading"),
+        ("OOM command not allowed when used memory > 'maxmemory'.", Refused, "out of memory (maxmemory)"),
         ("BUSY Redis is busy running a script.", Refused, "script"),
         ("MASTERDOWN Link with MASTER is down", Refused, "replica"),
         ("MOVED 1234 10.0.0.1:6379", Refused, "cluster"),

@@ -32,7 +32,7 @@ const RIGHTS: [&str; 12] = [
     "+select",
     "+scan",
     "+pexpiretime",
-    "+get",
+    "+getrange",
     "+hmget",
     "+zrange",
 ];
@@ -98,7 +98,10 @@ fn whoever_must_act_is_told_what_is_wrong() {
         };
         wrong(&format!("redis://nobody@127.0.0.1:{port}"), "(store_refused): the server refuses the user");
         wrong(&format!("redis://nobody@127.0.0.1:{port}/5"), "(store_refused): the server refuses the user");
-        wrong(&format!("rediss://localhost:{port}"), "(store_timeout): connecting took too long");
+        wrong(
+            &format!("rediss://localhost:{port}"),
+            "(store_timeout): connecting took too long; the other side may not speak TLS",
+        );
         wrong("redis://127.0.0.1:1", "(store_unreachable): nothing listens");
         wrong("redis://%2Fnowhere%2Fredis.sock", "(store_unreachable): there is no socket");
         wrong("redis://no-such-host.invalid", "(store_unreachable): the configured host's name is not known");
@@ -107,6 +110,19 @@ fn whoever_must_act_is_told_what_is_wrong() {
         let crowd: Vec<_> = (0..60).map(|_| std::net::TcpStream::connect(("127.0.0.1", port))).collect();
         wrong(&format!("redis://127.0.0.1:{port}"), "(store_refused): the server has no connection left");
         drop(crowd);
+        let open = Server::start(kind, &[]);
+        let keys = Keys { folder: crate::harness::store::folder(), keyspace: open.keyspace() };
+        put_lease(&keys);
+        keys.keyspace.command(&["CONFIG", "SET", "maxmemory", "1"]);
+        let yaml = config(&keys.keyspace, "", LAYOUT);
+        if kind == Kind::Redis {
+            let told = "(store_refused): the server is out of memory (maxmemory) and queues nothing in a transaction";
+            let line = refused(folder.path(), &yaml);
+            assert!(line.contains(told), "{line}");
+        } else {
+            // It still takes what only reads.
+            assert_eq!(check(folder.path(), &yaml).code, Some(0));
+        }
         let open = Server::start(kind, &[]);
         let at = |url: String| refused(folder.path(), &config_at(&url, "", "lock: \"lock:*\""));
         let line = at(format!("redis://127.0.0.1:{}/99999", open.port()));

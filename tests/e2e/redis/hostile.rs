@@ -1,7 +1,9 @@
 //! Values that nobody in their right mind would write: each costs its own lease alone, and nothing is made up for it.
 
-use super::{Keys, SOURCE, each, known, says};
+use super::{KINDS, Keys, SOURCE, each, known, says};
+use crate::harness::store::folder;
 use crate::harness::{Metrics, promtool};
+use crate::servers::{Server, wanted};
 
 const HASHES: &str = "hash: \"lease:*\"";
 
@@ -104,7 +106,7 @@ fn what_is_odd_but_possible_is_shown_as_it_is() {
             assert_eq!(metrics.text_of("lease_epoch", &[("source", SOURCE), ("lease", epoch)]), Some(epoch));
             assert_eq!(says(&metrics, epoch), ("active", "progressing"), "{epoch}");
         }
-        assert_eq!(says(&metrics, "before-1970"), ("idle", "nothing_due"), "what is due has only just fallen due");
+        assert_eq!(says(&metrics, "before-1970"), ("unknown", "invalid_record"), "no lease is older than Unix");
         assert_eq!(says(&metrics, "tomorrow"), ("unknown", "clock_skew"));
         assert_eq!(says(&metrics, "no-holder"), ("no_leader", "released"));
         assert_eq!(metrics.of("lease_due", SOURCE, "no-due"), None, "what is not known is not 0");
@@ -126,6 +128,62 @@ fn keys_that_no_lease_can_be_named_after_are_counted() {
             assert_eq!(rejected(&metrics, reason), 1.0, "{reason}");
         }
         assert!(!metrics.text().contains("planted"));
+    }
+}
+
+/// That a hash matches a pattern makes it no lease.
+#[test]
+fn a_hash_of_something_else_is_not_a_lease_that_nobody_holds() {
+    for keys in each() {
+        keys.give(&["HSET lease:settings colour planted", "HSET lease:released epoch 7", "HSET lease:empty holder h"]);
+        keys.give_words(&[b"HSET", b"lease:empty", b"holder", b""]);
+        let metrics = keys.scrape(HASHES);
+        assert_eq!(says(&metrics, "settings"), ("unknown", "invalid_record"));
+        assert_eq!(says(&metrics, "released"), ("no_leader", "released"));
+        assert_eq!(says(&metrics, "empty"), ("no_leader", "absent"));
+        assert_eq!(rejected(&metrics, "wrong_type"), 1.0);
+    }
+}
+
+#[test]
+fn a_lock_whose_time_to_live_cannot_be_is_told_and_no_clock_blamed() {
+    for keys in each() {
+        keys.give(&["SET lock:right h PX 25000", "SET lock:longer h EX 300", "SET lock:endless h"]);
+        keys.give(&["SET lock:year-10000 h", "PEXPIREAT lock:year-10000 253402300800000"]);
+        let metrics = keys.scrape("lock: \"lock:*\", ttl: 30s");
+        assert!((5.0..20.0).contains(&known(&metrics, "lease_age_seconds", "right")));
+        for lease in ["longer", "year-10000"] {
+            assert_eq!(says(&metrics, lease), ("unknown", "invalid_record"), "{lease}");
+        }
+        assert_eq!(rejected(&metrics, "out_of_range"), 2.0);
+        let anomalies =
+            |lease, anomaly| metrics.value("lease_anomalies_total", &[("lease", lease), ("anomaly", anomaly)]);
+        assert_eq!(anomalies("longer", "clock_skew"), Some(0.0));
+        assert_eq!(anomalies("year-10000", "no_ttl"), Some(0.0));
+        assert_eq!(anomalies("endless", "no_ttl"), Some(1.0));
+    }
+}
+
+#[test]
+fn a_huge_value_is_not_read_to_its_end() {
+    for kind in wanted(&KINDS) {
+        let server = Server::start(kind, &[]);
+        let keys = Keys { folder: folder(), keyspace: server.keyspace() };
+        keys.give(&["SETRANGE lock:huge 50000000 x", "PEXPIRE lock:huge 600000", "SET lock:sound h PX 600000"]);
+        keys.give(&["SET lock:counted h PX 600000", "SETRANGE lock:counted:fence 50000000 1"]);
+        let sent = || -> u64 {
+            let stats = keys.keyspace.command(&["INFO", "stats"]);
+            let line = stats.lines().find_map(|line| line.strip_prefix("total_net_output_bytes:"));
+            line.unwrap().trim().parse().unwrap()
+        };
+        let before = sent();
+        let metrics = keys.scrape("lock: \"lock:*\", epoch: \"{key}:fence\"");
+        assert!(sent() - before < 1_000_000, "{} bytes", sent() - before);
+        assert_eq!(says(&metrics, "huge"), ("unknown", "invalid_record"));
+        assert_eq!(says(&metrics, "counted"), ("unknown", "invalid_record"));
+        assert_eq!((rejected(&metrics, "name_too_long"), rejected(&metrics, "unreadable")), (1.0, 1.0));
+        assert_eq!(metrics.of("lease_epoch", SOURCE, "sound"), None, "a counter that is not there");
+        assert_eq!(metrics.value("lease_authority_state", &[("lease", "sound"), ("state", "held")]), Some(1.0));
     }
 }
 

@@ -1,0 +1,183 @@
+//! What comes first in each lease's schedule, remembered from one reading to the next.
+//!
+//! Only what was put off was worked on. A lowest score moves as well when something earlier is put in, taken out again, or
+//! when what is stuck is deleted; so the entry itself is followed.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::Arc;
+
+use crate::lease::Cursor;
+
+/// The schedules of a source's leases.
+pub(super) struct Schedules {
+    of: HashMap<Arc<str>, Schedule>,
+    /// No more than this many are remembered once a reading is over.
+    most: usize,
+    readings: u64,
+}
+
+/// One lease's.
+#[derive(Default)]
+struct Schedule {
+    first: Option<Entry>,
+    /// How often what came first was seen to be put off.
+    put_off: i64,
+    /// The last reading that showed it.
+    reading: u64,
+}
+
+/// An entry of a schedule.
+#[derive(Clone, PartialEq)]
+pub(super) struct Entry {
+    pub(super) member: Box<[u8]>,
+    pub(super) score: f64,
+}
+
+impl Schedules {
+    /// Nothing yet. Leases that are not read for a while are remembered beside as many as there may be: whoever sees them
+    /// again must not take a count that begins anew for work.
+    pub(super) fn new(max_leases: usize) -> Self {
+        Self { of: HashMap::new(), most: max_leases.saturating_mul(2), readings: 0 }
+    }
+
+    /// What came first at the last reading, to ask where it is now. Where nothing did, an empty name: that it is asked
+    /// each time makes a right that is missing show at once.
+    pub(super) fn to_ask(&self, lease: &str) -> &[u8] {
+        self.of.get(lease).and_then(|schedule| schedule.first.as_ref()).map_or(&[], |entry| &entry.member)
+    }
+
+    /// Takes in what comes first now, and the score that what came first before has now, if it is still there. The cursor
+    /// is another only if that was put off.
+    pub(super) fn take_in(&mut self, lease: &Arc<str>, first: Option<Entry>, asked: Option<f64>) -> Cursor {
+        let schedule = self.of.entry(Arc::clone(lease)).or_default();
+        if let (Some(before), Some(score)) = (&schedule.first, asked)
+            && score > before.score
+        {
+            schedule.put_off = schedule.put_off.wrapping_add(1);
+        }
+        schedule.first = first;
+        schedule.reading = self.readings;
+        Cursor::Number(schedule.put_off)
+    }
+
+    /// Ends a reading: of too many, those that were read the longest ago are forgotten.
+    pub(super) fn end(&mut self) {
+        self.readings += 1;
+        if let Some(excess) = self.of.len().checked_sub(self.most).filter(|excess| *excess > 0) {
+            let mut read: Vec<u64> = self.of.values().map(|schedule| schedule.reading).collect();
+            let (_, last_forgotten, _) = read.select_nth_unstable(excess - 1);
+            let last_forgotten = *last_forgotten;
+            self.of.retain(|_, schedule| schedule.reading > last_forgotten);
+        }
+    }
+}
+
+/// Names of entries are an application's own, and not for any log.
+impl fmt::Debug for Schedules {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Schedules").field("leases", &self.of.len()).finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A sorted set of a server, looked at as the store does.
+    struct Looked {
+        schedules: Schedules,
+        entries: Vec<(&'static str, f64)>,
+    }
+
+    impl Looked {
+        fn new(entries: &[(&'static str, f64)]) -> Self {
+            Self { schedules: Schedules::new(10), entries: entries.to_vec() }
+        }
+
+        fn put(&mut self, member: &'static str, score: f64) {
+            self.remove(member);
+            self.entries.push((member, score));
+        }
+
+        fn remove(&mut self, member: &str) {
+            self.entries.retain(|(other, _)| *other != member);
+        }
+
+        fn cursor(&mut self) -> Cursor {
+            let asked = self.schedules.to_ask("a");
+            let score = self.entries.iter().find(|(member, _)| member.as_bytes() == asked).map(|(_, score)| *score);
+            let first = self.entries.iter().min_by(|one, other| one.1.total_cmp(&other.1));
+            let first = first.map(|(member, score)| Entry { member: member.as_bytes().into(), score: *score });
+            let cursor = self.schedules.take_in(&"a".into(), first, score);
+            self.schedules.end();
+            cursor
+        }
+    }
+
+    #[test]
+    fn the_cursor_moves_when_what_came_first_is_put_off_and_each_time_that_it_is() {
+        let mut looked = Looked::new(&[("tick", 100.0), ("nightly", 900.0)]);
+        let first = looked.cursor();
+        assert_eq!(looked.cursor(), first);
+        looked.put("tick", 105.0);
+        let second = looked.cursor();
+        assert_ne!(second, first);
+        looked.put("tick", 2_000.0);
+        looked.put("earlier", 50.0);
+        assert_ne!(looked.cursor(), second, "put off, whatever else was put in");
+    }
+
+    #[test]
+    fn what_is_put_in_taken_out_deleted_or_brought_forward_moves_no_cursor() {
+        let mut looked = Looked::new(&[("stuck", 100.0), ("nightly", 900.0)]);
+        let first = looked.cursor();
+        looked.put("earlier", 50.0);
+        assert_eq!(looked.cursor(), first, "something earlier was put in");
+        looked.remove("earlier");
+        assert_eq!(looked.cursor(), first, "and taken out again");
+        looked.put("stuck", 90.0);
+        assert_eq!(looked.cursor(), first, "brought forward");
+        looked.remove("stuck");
+        assert_eq!(looked.cursor(), first, "what is stuck was deleted");
+        looked.put("stuck", 5_000.0);
+        assert_eq!(looked.cursor(), first, "and came back, when it was not watched any more");
+        looked.remove("nightly");
+        looked.remove("stuck");
+        assert_eq!(looked.cursor(), first, "nothing is left");
+        looked.put("nightly", 900.0);
+        assert_eq!(looked.cursor(), first);
+        looked.put("nightly", 1_000.0);
+        assert_ne!(looked.cursor(), first);
+    }
+
+    #[test]
+    fn a_lease_that_is_not_read_for_a_while_is_remembered_and_of_too_many_the_last_read_are() {
+        let mut schedules = Schedules::new(2);
+        let entry = |score| Some(Entry { member: (*b"m").into(), score });
+        let mut put_off = |lease: &str| {
+            let lease = Arc::from(lease);
+            schedules.take_in(&lease, entry(1.0), None);
+            let cursor = schedules.take_in(&lease, entry(2.0), Some(2.0));
+            schedules.end();
+            cursor
+        };
+        let moved = put_off("a");
+        for lease in ["b", "c", "d"] {
+            put_off(lease);
+        }
+        assert_eq!(schedules.take_in(&"a".into(), entry(2.0), Some(2.0)), moved);
+        schedules.end();
+        schedules.take_in(&"e".into(), entry(2.0), None);
+        schedules.end();
+        assert_eq!((schedules.to_ask("b"), schedules.to_ask("a"), schedules.of.len()), (&b""[..], &b"m"[..], 4));
+    }
+
+    #[test]
+    fn no_name_of_an_entry_is_shown() {
+        let mut schedules = Schedules::new(2);
+        schedules.take_in(&"a".into(), Some(Entry { member: (*b"planted").into(), score: 1.0 }), None);
+        let shown = format!("{schedules:?}");
+        assert!(shown.contains("leases: 1") && !shown.contains(&format!("{:?}", b"planted")), "{shown}");
+    }
+}
