@@ -11,7 +11,7 @@ use clap::builder::{PossibleValuesParser, TypedValueParser as _};
 
 use super::Failure;
 use crate::near::near;
-use crate::preset::{Dialect, Preset};
+use crate::preset::{Dialect, Filled, Preset, Value};
 
 /// Print the presets, or what one of them reads and needs.
 ///
@@ -27,6 +27,15 @@ pub(super) struct Arguments {
     /// Of the kinds of store that it reads, print this one alone
     #[arg(long, value_name = "KIND", requires = "name", value_parser = dialects())]
     store: Option<Dialect>,
+
+    /// Print the preset with this in the place of a parameter's default
+    #[arg(long = "parameter", value_name = "NAME=VALUE", requires = "name", value_parser = given)]
+    parameters: Vec<(String, String)>,
+}
+
+fn given(text: &str) -> Result<(String, String), &'static str> {
+    let (name, value) = text.split_once('=').ok_or("write it as NAME=VALUE")?;
+    Ok((name.to_owned(), value.to_owned()))
 }
 
 fn dialects() -> impl clap::builder::TypedValueParser<Value = Dialect> {
@@ -40,7 +49,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
         None => list(),
         Some(name) => {
             let preset = named(name)?;
-            description::of(preset, &read(preset, arguments.store)?)
+            description::of(&filled(preset, &arguments.parameters)?, &read(preset, arguments.store)?)
         }
     };
     std::io::stdout()
@@ -58,6 +67,23 @@ fn named(name: &str) -> Result<&'static Preset, Failure> {
         };
         Failure::Configuration(format!("there is no such preset: {name:?}; {instead}"))
     })
+}
+
+/// The preset with what was given for its parameters.
+fn filled(preset: &'static Preset, given: &[(String, String)]) -> Result<Filled<'static>, Failure> {
+    let values = given.iter().map(|(name, text)| {
+        let parameter = preset.parameter(name).ok_or_else(|| {
+            let known: Vec<_> = preset.parameters.iter().map(|known| format!("`{}`", known.name)).collect();
+            let known =
+                if known.is_empty() { "it has none".to_owned() } else { format!("it has {}", known.join(", ")) };
+            Failure::Configuration(format!("the preset `{}` has no parameter {name:?}; {known}", preset.name()))
+        })?;
+        let value = Value::parse(parameter.takes, text);
+        let value = value
+            .map_err(|fault| Failure::Configuration(format!("the parameter `{name}` cannot be {text:?}; {fault}")))?;
+        Ok((&*parameter.name, value))
+    });
+    Ok(preset.with(values.collect::<Result<Vec<_>, Failure>>()?))
 }
 
 /// The kinds of store to print, at least one.

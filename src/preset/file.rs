@@ -30,6 +30,8 @@ struct RawPreset {
     supply: Vec<String>,
     caveats: Vec<String>,
     #[serde(default)]
+    limits: BTreeMap<String, String>,
+    #[serde(default)]
     parameters: BTreeMap<String, RawParameter>,
     stores: BTreeMap<String, RawReads>,
 }
@@ -39,6 +41,7 @@ struct RawPreset {
 struct RawParameter {
     takes: String,
     default: Option<String>,
+    example: Option<String>,
     means: String,
 }
 
@@ -82,7 +85,8 @@ pub(super) fn read(name: &str, text: &str) -> Result<Preset, String> {
         let dialect = one_of(&dialect, Dialect::ALL, Dialect::as_str)?;
         reads(dialect, raw, columns, &parameters).map_err(|wrong| format!("{}: {wrong}", dialect.as_str()))
     });
-    let reads = reads.collect::<Result<Vec<_>, String>>()?;
+    let mut reads = reads.collect::<Result<Vec<_>, String>>()?;
+    reads.sort_by_key(|reads| Dialect::ALL.into_iter().position(|dialect| dialect == reads.dialect));
     if reads.is_empty() {
         return Err("`stores` is empty; say how to read at least one".into());
     }
@@ -106,6 +110,7 @@ pub(super) fn read(name: &str, text: &str) -> Result<Preset, String> {
             due: raw.due,
             supply: raw.supply,
             caveats: raw.caveats,
+            limits: raw.limits.into_iter().collect(),
         },
     })
 }
@@ -133,10 +138,14 @@ fn parameter(name: String, raw: RawParameter) -> Result<Parameter, String> {
         return Err(format!("the parameter `{name}` needs a name of small letters and `_`, and a meaning"));
     }
     let takes = one_of(&raw.takes, Takes::ALL, Takes::as_str)?;
-    let default = raw.default.map(|text| {
-        Value::parse(takes, &text).map_err(|fault| format!("the default of `{name}` cannot be this; {fault}"))
-    });
-    Ok(Parameter { name: name.into(), takes, default: default.transpose()?, means: raw.means.into() })
+    let value = |what: &str, text: Option<String>| {
+        let value = text.map(|text| {
+            Value::parse(takes, &text).map_err(|fault| format!("the {what} of `{name}` cannot be this; {fault}"))
+        });
+        value.transpose()
+    };
+    let (default, example) = (value("default", raw.default)?, value("example", raw.example)?);
+    Ok(Parameter { name: name.into(), takes, default, example, means: raw.means.into() })
 }
 
 fn reads(dialect: Dialect, raw: RawReads, columns: Columns, parameters: &[Parameter]) -> Result<Reads, String> {

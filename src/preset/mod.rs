@@ -58,6 +58,8 @@ pub struct About {
     pub supply: Vec<String>,
     /// What to know before believing it.
     pub caveats: Vec<String>,
+    /// What an example should say of its leases, by the keys of a rule; the values are only examples.
+    pub limits: Vec<(String, String)>,
 }
 
 /// The language of a kind of store.
@@ -96,6 +98,25 @@ impl Dialect {
             Self::Postgres => cfg!(feature = "postgres"),
             Self::Mysql => cfg!(feature = "mysql"),
             Self::Redis => cfg!(feature = "redis"),
+        }
+    }
+
+    /// What an administrator says there before the grants of a preset, so that a user is there whom they can be given and
+    /// names without a schema or database are those meant. What is in capitals is to be replaced.
+    #[must_use]
+    pub const fn before_grants(self) -> &'static str {
+        match self {
+            Self::Sqlite | Self::Redis => "",
+            Self::Postgres => {
+                "CREATE ROLE lease_exporter LOGIN PASSWORD 'PASSWORD';\n\
+                 GRANT CONNECT ON DATABASE THE_DATABASE TO lease_exporter;\n\
+                 GRANT USAGE ON SCHEMA THE_SCHEMA TO lease_exporter;\n\
+                 SET search_path = THE_SCHEMA;\n"
+            }
+            Self::Mysql => {
+                "CREATE USER lease_exporter IDENTIFIED BY 'PASSWORD';\n\
+                 USE THE_DATABASE;\n"
+            }
         }
     }
 
@@ -162,8 +183,9 @@ impl Preset {
             Some((parameter.name.clone(), default))
         });
         let mut values: Values = defaults.collect();
-        values.extend(given.into_iter().map(|(name, value)| (name.into(), value)));
-        Filled { preset: self, values }
+        let given: Values = given.into_iter().map(|(name, value)| (name.into(), value)).collect();
+        values.extend(given.clone());
+        Filled { preset: self, given, values }
     }
 
     /// The statement that reads such a store, its parameters left open; `None` if the preset does not.
@@ -194,10 +216,24 @@ impl Preset {
 #[derive(Clone, Debug)]
 pub struct Filled<'a> {
     preset: &'a Preset,
+    given: Values,
     values: Values,
 }
 
 impl Filled<'_> {
+    /// The preset itself.
+    #[must_use]
+    pub const fn preset(&self) -> &Preset {
+        self.preset
+    }
+
+    /// What an example shows for a parameter: what was given, or else what is best to see, or else the default.
+    #[must_use]
+    pub fn example<'b>(&'b self, parameter: &'b Parameter) -> Option<&'b Value> {
+        let given = self.given.get(&parameter.name);
+        given.or(parameter.example.as_ref()).or(parameter.default.as_ref())
+    }
+
     /// What to ask of such a store; `None` if the preset does not read it, or it does not speak SQL.
     #[must_use]
     pub fn statement(&self, dialect: Dialect) -> Option<Statement> {

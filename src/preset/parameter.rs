@@ -18,6 +18,8 @@ pub struct Parameter {
     pub takes: Takes,
     /// What it is when the source does not say; without one the source must.
     pub default: Option<Value>,
+    /// What to show in an example, where that is better than the default.
+    pub example: Option<Value>,
     /// What it means, in one line.
     pub means: Box<str>,
 }

@@ -84,6 +84,7 @@ fn a_data_file_with_a_mistake_is_refused_with_what_is_wrong() {
         ("due: Nothing\n", "", "`due` is missing"),
         ("default: small", "default: a b", "the default of `table` cannot be this; write letters"),
         ("default: 90s", "default: soon", "the default of `grace` cannot be this; write a number and a unit"),
+        ("default: 90s", "example: soon", "the example of `grace` cannot be this; write a number and a unit"),
         ("takes: identifier", "takes: name", "`name` is none of identifier"),
         ("  table:", "  Table:", "`Table` needs a name of small letters"),
         ("means: How long", "means: ''", "`grace` needs a name of small letters and `_`, and a meaning"),

@@ -68,6 +68,30 @@ fn one_kind_of_store_is_printed_alone() {
 }
 
 #[test]
+fn parameters_of_the_command_line_are_in_all_that_is_printed() {
+    let page = printed(&["quartz", "--store", "postgres", "--parameter", "table_prefix=APP_"]);
+    assert!(page.contains("ON APP_TRIGGERS TO lease_exporter") && page.contains("FROM APP_TRIGGERS"), "{page}");
+    assert!(page.contains("\n        table_prefix: APP_\n") && !page.contains("FROM QRTZ_"), "{page}");
+    let page = printed(&["redbeat", "--parameter", "key_prefix=app:", "--parameter", "lock_timeout=25s"]);
+    assert!(
+        page.contains("~app::lock") && page.contains("ttl: 25s") && page.contains("key_prefix: \"app:\""),
+        "{page}"
+    );
+    let page = printed(&["quartz", "--parameter", "clustered=false"]);
+    assert!(page.contains("\n        clustered: false\n"), "what was given counts more than the example's own: {page}");
+}
+
+#[test]
+fn examples_show_what_works_best() {
+    let page = printed(&["quartz"]);
+    let (_, example) = page.split_once("\nExample:\n").unwrap();
+    for line in ["store: postgres://", "clustered: true", "overdue_after: "] {
+        assert!(example.contains(line), "{line}: {example}");
+    }
+    assert!(printed(&["shedlock"]).split_once("\nExample:\n").unwrap().1.contains("cadence: "));
+}
+
+#[test]
 fn what_there_is_not_is_refused_with_exit_code_3_and_what_there_is() {
     for (arguments, told) in [
         (&["quarz"][..], "lease-exporter: there is no such preset: \"quarz\"; did you mean `quartz`?\n"),
@@ -77,6 +101,18 @@ fn what_there_is_not_is_refused_with_exit_code_3_and_what_there_is() {
         ),
         (&["river", "--store", "mysql"], "lease-exporter: the preset `river` does not read mysql; it reads postgres\n"),
         (&["river", "--store", "oracle"], "error: invalid value 'oracle' for '--store <KIND>'"),
+        (
+            &["river", "--parameter", "table=x"],
+            "lease-exporter: the preset `river` has no parameter \"table\"; it has `lease_ttl`\n",
+        ),
+        (
+            &["quartz", "--parameter", "table_prefix=a;b"],
+            "lease-exporter: the parameter `table_prefix` cannot be \"a;b\"; write letters, digits and `_`, ",
+        ),
+        (
+            &["quartz", "--parameter", "table_prefix"],
+            "error: invalid value 'table_prefix' for '--parameter <NAME=VALUE>': write",
+        ),
         (&["--store", "mysql"], "error: the following required arguments were not provided:"),
     ] {
         let output = presets(arguments);

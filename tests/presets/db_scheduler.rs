@@ -103,7 +103,7 @@ fn the_holder_is_the_one_whose_heartbeat_is_the_newest() {
              VALUES {rows}"
         ));
         let snapshot = tasks.looks("", "").look().unwrap();
-        snapshot.leases[0].holding().unwrap().holder.clone()
+        snapshot.leases[0].holding().unwrap().holder
     };
     for sql in [Sql::Postgres, Sql::Mysql] {
         let tasks = system(sql);

@@ -1,6 +1,7 @@
 //! The rights that a preset prints are enough, and none of them is one too many.
 
 use std::fs;
+use std::process::Command;
 
 use lease_exporter::preset::{Dialect, Preset};
 
@@ -72,6 +73,49 @@ fn the_rights_that_a_preset_prints_are_enough_and_each_is_needed() {
             };
             check(&airflow::system(sql, version), Some(variant));
         }
+    }
+}
+
+/// What `lease-exporter presets` prints, with the words in capitals replaced: it makes the user too, and finds the tables
+/// in their schema.
+#[test]
+fn the_rights_are_printed_as_statements_that_run_as_they_are() {
+    for system in [river::system(), quartz::system(Sql::Postgres), quartz::system(Sql::Mysql)] {
+        let (name, role) = (system.database.name(), format!("whole_{}", system.database.name()));
+        let (store, source) = match system.sql {
+            Sql::Postgres => ("postgres", "schema: inner_schema"),
+            Sql::Mysql => ("mysql", ""),
+        };
+        if system.sql == Sql::Postgres {
+            // Nothing in them is found by chance, or may be used by everyone.
+            system
+                .database
+                .execute("ALTER SCHEMA public RENAME TO inner_schema; REVOKE ALL ON SCHEMA inner_schema FROM PUBLIC;");
+            system.database.execute(&format!("REVOKE CONNECT ON DATABASE {name} FROM PUBLIC"));
+        }
+        let arguments = ["presets", system.preset, "--store", store];
+        let output = Command::new(env!("CARGO_BIN_EXE_lease-exporter")).args(arguments).output().unwrap();
+        let page = String::from_utf8(output.stdout).unwrap();
+        let rights = page.split_once("rights to grant (put yours for PASSWORD, ").unwrap().1;
+        let rights = rights.split_once(":\n").unwrap().1.split("\n\n").next().unwrap();
+        let replaced = [
+            ("lease_exporter", role.as_str()),
+            ("THE_DATABASE", name),
+            ("THE_SCHEMA", "inner_schema"),
+            ("'PASSWORD'", "'whole'"),
+        ];
+        let rights = replaced.iter().fold(rights.to_owned(), |rights, (from, to)| rights.replace(from, to));
+        system.database.execute(&rights);
+        let folder = tempfile::tempdir().unwrap();
+        let password_file = folder.path().join("password");
+        fs::write(&password_file, "whole").unwrap();
+        let url = system.database.url().replace(system.database.reader().name(), &role);
+        let looked = Looks::at(&configuration(system.preset, &url, &password_file, source, "")).look();
+        looked.unwrap_or_else(|error| panic!("{} on {store}: {error}\n{rights}", system.preset));
+        system.database.execute(&match system.sql {
+            Sql::Postgres => format!("DROP OWNED BY {role}; DROP ROLE {role};"),
+            Sql::Mysql => format!("DROP USER {role};"),
+        });
     }
 }
 

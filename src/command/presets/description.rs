@@ -11,17 +11,17 @@ const WIDTH: usize = 100;
 const INDENT: usize = 12;
 
 /// What the preset is, and how it reads these kinds of store.
-pub(super) fn of(preset: &Preset, dialects: &[Dialect]) -> String {
+pub(super) fn of(filled: &Filled<'_>, dialects: &[Dialect]) -> String {
+    let preset = filled.preset();
     let mut text = format!("{}\n\n", wrapped(&format!("{}: {}", preset.name(), preset.about.description), 0));
     facts(&mut text, preset);
     points(&mut text, "You must supply", &preset.about.supply);
     points(&mut text, "Know before you believe it", &preset.about.caveats);
     parameters(&mut text, preset, dialects);
-    let defaults = preset.with([]);
     for dialect in dialects {
-        reading(&mut text, &defaults, *dialect);
+        reading(&mut text, filled, *dialect);
     }
-    example(&mut text, preset, dialects);
+    example(&mut text, filled, dialects);
     text
 }
 
@@ -71,30 +71,39 @@ fn parameters(text: &mut String, preset: &Preset, dialects: &[Dialect]) {
         return;
     }
     text.push_str("\nParameters, for the source's `parameters`:\n");
-    for Parameter { name, takes, default, means } in parameters {
+    for Parameter { name, takes, default, means, .. } in parameters {
         let default = default.as_ref().map_or("required".to_owned(), |default| format!("{default} if not given"));
         let said = format!("{name} ({}, {default}): {means}", takes.as_str());
         let _ = writeln!(text, "  - {}", wrapped(&said, 4));
     }
 }
 
-fn reading(text: &mut String, defaults: &Filled<'_>, dialect: Dialect) {
+fn reading(text: &mut String, filled: &Filled<'_>, dialect: Dialect) {
     let store = dialect.as_str();
     let asked = match dialect {
         Dialect::Redis => "keys",
         _ => "statement",
     };
-    if let Some(probe) = defaults.probe(dialect) {
+    if let Some(probe) = filled.probe(dialect) {
         let _ = writeln!(text, "\n{store}, which version is there:\n{}", indented(&probe));
     }
-    for View { variant, grants, asks } in defaults.views(dialect) {
+    for View { variant, grants, asks } in filled.views(dialect) {
         let version = variant.map_or(String::new(), |variant| format!(", {variant}"));
-        let _ = writeln!(text, "\n{store}{version}, rights to grant:\n{}", indented(&grants));
+        let grants = format!("{}{grants}", dialect.before_grants());
+        let _ = writeln!(text, "\n{store}{version}, rights to grant{}:\n{}", replaced(&grants), indented(&grants));
         let _ = writeln!(text, "\n{store}{version}, {asked}:\n{}", indented(&asks));
     }
 }
 
-fn example(text: &mut String, preset: &Preset, dialects: &[Dialect]) {
+/// What to say of the words in capitals, if there are any.
+fn replaced(grants: &str) -> String {
+    let words = ["PASSWORD", "THE_DATABASE", "THE_SCHEMA"];
+    let words: Vec<_> = words.into_iter().filter(|word| grants.contains(word)).collect();
+    if words.is_empty() { String::new() } else { format!(" (put yours for {})", words.join(", ")) }
+}
+
+fn example(text: &mut String, filled: &Filled<'_>, dialects: &[Dialect]) {
+    let preset = filled.preset();
     let Some(dialect) = dialects.first() else { return };
     let store = match dialect {
         Dialect::Sqlite => "sqlite:///var/lib/app/jobs.db",
@@ -112,12 +121,18 @@ fn example(text: &mut String, preset: &Preset, dialects: &[Dialect]) {
         text.push_str("      parameters:\n");
     }
     for parameter in parameters {
-        let value = match (&parameter.default, parameter.takes) {
-            (Some(default), Takes::Text) => format!("\"{default}\""),
-            (Some(default), _) => default.to_string(),
+        let value = match (filled.example(parameter), parameter.takes) {
+            (Some(value), Takes::Text) => format!("\"{value}\""),
+            (Some(value), _) => value.to_string(),
             (None, _) => "…".to_owned(),
         };
         let _ = writeln!(text, "        {}: {value}", parameter.name);
+    }
+    if !preset.about.limits.is_empty() {
+        text.push_str("  leases:\n    - match: { source: app, lease: \"*\" }\n");
+    }
+    for (key, value) in &preset.about.limits {
+        let _ = writeln!(text, "      {key}: {value}");
     }
 }
 

@@ -96,6 +96,11 @@ fn answered(code: &str, message: &str, sql: &str) -> ReadError {
             naming(code, message, sql)
         )),
         "42501" => ReadError::Refused(named()),
+        // Schemas that the user may not use are passed over in silence.
+        "42P01" => ReadError::SchemaMismatch(format!(
+            "{}, or is in a schema that is not looked into: set `schema`, and grant USAGE on it",
+            named()
+        )),
         "0A000" if message.contains("during recovery") => standby(),
         "22021" => ReadError::InvalidRecord("a stored text cannot be converted to UTF-8 (22021)".to_owned()),
         "25006" => ReadError::SchemaMismatch("the query would write; it must be one SELECT".to_owned()),
