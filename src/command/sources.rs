@@ -94,7 +94,7 @@ pub(super) fn store(source: &Source) -> Box<dyn Store> {
             database: database.name.clone(),
             statement: database.statement.clone(),
             time_zone: database.time_zone,
-            session_time_zone: database.session_time_zone,
+            session_time_zone: database.session_time_zone.clone(),
             only_lease: Arc::clone(&source.name),
             max_leases,
         }

@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::path::{Path, PathBuf};
+use std::str::FromStr;
 use std::sync::Arc;
 
 use super::address::Address;
@@ -11,7 +12,7 @@ use crate::preset::Dialect;
 use crate::store::keys::KeyLayout;
 #[cfg(feature = "redis")]
 use crate::store::redis::Place;
-use crate::store::{Host, Identity, PasswordFile, Server, Statement, Tls, Zone};
+use crate::store::{Host, Identity, NoZone, PasswordFile, Server, SessionZone, Statement, Tls, Zone};
 
 /// A store and what to read there.
 #[derive(Clone, PartialEq, Eq)]
@@ -56,7 +57,7 @@ pub struct Database {
     /// What times without a zone mean.
     pub time_zone: Zone,
     /// The zone that the server is told to convert its times to.
-    pub session_time_zone: Zone,
+    pub session_time_zone: SessionZone,
 }
 
 /// A numbered database of keys and values, and where the leases are in it.
@@ -83,7 +84,7 @@ pub(super) struct Access {
     tls: Option<Tls>,
     schema: Option<Box<str>>,
     time_zone: Zone,
-    session_time_zone: Zone,
+    session_time_zone: SessionZone,
 }
 
 impl Access {
@@ -174,8 +175,12 @@ fn schema(text: &Text, faults: &mut Faults) -> Option<Box<str>> {
     faults.keep(text.referenced.line(), schema)
 }
 
-fn zone(key: &'static str, text: Option<&Text>, faults: &mut Faults) -> Zone {
-    let Some(text) = text else { return Zone::UTC };
+/// UTC unless something else is given.
+fn zone<Z>(key: &'static str, text: Option<&Text>, faults: &mut Faults) -> Z
+where
+    Z: FromStr<Err = NoZone> + Default,
+{
+    let Some(text) = text else { return Z::default() };
     let zone = text.value.parse().map_err(|fault| Problem::Zone { key, value: Shown::new(&text.value), fault });
     faults.keep(text.referenced.line(), zone).unwrap_or_default()
 }

@@ -37,7 +37,7 @@ use crate::lease::{At, ReadFailure, Reading};
 pub use limit::{Kept, Limited};
 pub use server::{Host, Identity, Password, PasswordFile, Server, Tls};
 pub use statement::Statement;
-pub use zone::{NoZone, Zone};
+pub use zone::{NoZone, SessionZone, Zone};
 
 /// What the future of a read gives.
 pub type ReadResult = Result<Taken, ReadError>;

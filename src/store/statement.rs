@@ -19,6 +19,15 @@ pub enum Statement {
 }
 
 impl Statement {
+    /// The statement that is asked first, if there is one.
+    #[must_use]
+    pub fn probe(&self) -> Option<&str> {
+        match self {
+            Self::Fixed(_) => None,
+            Self::Probed { probe, .. } => Some(probe),
+        }
+    }
+
     /// The statement that the probe's answer names.
     ///
     /// # Errors

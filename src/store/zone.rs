@@ -1,4 +1,4 @@
-//! What a time without a zone means.
+//! What a time without a zone means, and by which zone a server converts.
 
 use std::fmt;
 use std::str::FromStr;
@@ -10,10 +10,30 @@ pub struct Zone {
     minutes: i32,
 }
 
+/// The zone of a session with a server, which knows the rules of summer time.
+#[derive(Clone, PartialEq, Eq)]
+pub enum SessionZone {
+    /// One without summer time.
+    Fixed(Zone),
+    /// One by its name, of letters that can stand in quotes.
+    Named(Box<str>),
+}
+
 /// What is no zone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("write `UTC`, or how far it is ahead of that, as `+09:00`")]
-pub struct NoZone;
+pub enum NoZone {
+    /// For the exporter, which knows no rules of summer time.
+    #[error(
+        "write `UTC`, or how far it is ahead of that, as `+09:00`; only `session_time_zone`, where it is the server that \
+         converts, takes a zone's name"
+    )]
+    OfExporter,
+    /// For a session.
+    #[error(
+        "write `UTC`, how far it is ahead of that, as `+09:00`, or a name that the server knows, as `Europe/Berlin`"
+    )]
+    OfSession,
+}
 
 impl Zone {
     /// Coordinated universal time.
@@ -37,12 +57,12 @@ impl FromStr for Zone {
         let (sign, rest) = match text.as_bytes().first() {
             Some(b'+') => (1, &text[1..]),
             Some(b'-') => (-1, &text[1..]),
-            _ => return Err(NoZone),
+            _ => return Err(NoZone::OfExporter),
         };
-        let (hours, minutes) = rest.split_once(':').ok_or(NoZone)?;
+        let (hours, minutes) = rest.split_once(':').ok_or(NoZone::OfExporter)?;
         let number = |digits: &str, below: i32| {
             let fits = digits.len() == 2 && digits.bytes().all(|byte| byte.is_ascii_digit());
-            digits.parse::<i32>().ok().filter(|number| fits && *number < below).ok_or(NoZone)
+            digits.parse::<i32>().ok().filter(|number| fits && *number < below).ok_or(NoZone::OfExporter)
         };
         Ok(Self { minutes: sign * (number(hours, 15)? * 60 + number(minutes, 60)?) })
     }
@@ -53,6 +73,46 @@ impl fmt::Display for Zone {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (sign, minutes) = (if self.minutes < 0 { '-' } else { '+' }, self.minutes.abs());
         write!(f, "{sign}{:02}:{:02}", minutes / 60, minutes % 60)
+    }
+}
+
+impl SessionZone {
+    const LONGEST: usize = 64;
+}
+
+impl Default for SessionZone {
+    fn default() -> Self {
+        Self::Fixed(Zone::UTC)
+    }
+}
+
+impl FromStr for SessionZone {
+    type Err = NoZone;
+
+    fn from_str(text: &str) -> Result<Self, NoZone> {
+        if let Ok(zone) = text.parse() {
+            return Ok(Self::Fixed(zone));
+        }
+        let is_name = text.len() <= Self::LONGEST
+            && text.starts_with(|first: char| first.is_ascii_alphabetic())
+            && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'+' | b'-' | b'/'));
+        if is_name { Ok(Self::Named(text.into())) } else { Err(NoZone::OfSession) }
+    }
+}
+
+/// As the server takes it, between quotes.
+impl fmt::Display for SessionZone {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Fixed(zone) => fmt::Display::fmt(zone, f),
+            Self::Named(name) => f.write_str(name),
+        }
+    }
+}
+
+impl fmt::Debug for SessionZone {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
     }
 }
 
@@ -72,9 +132,27 @@ mod tests {
             assert_eq!(text.parse::<Zone>().unwrap().to_string(), shown);
         }
         for wrong in ["", "utc", "Europe/Berlin", "+9", "+09", "+9:00", "09:00", "+15:00", "+09:60", "+０9:00"] {
-            assert_eq!(wrong.parse::<Zone>(), Err(NoZone), "{wrong}");
+            assert_eq!(wrong.parse::<Zone>(), Err(NoZone::OfExporter), "{wrong}");
         }
         let tokyo: Zone = "+09:00".parse().unwrap();
         assert_eq!(tokyo.utc_micros(9 * 3_600_000_000), 0);
+    }
+
+    #[test]
+    fn a_sessions_zone_is_an_offset_too_or_a_name_that_can_stand_in_quotes() {
+        for (text, shown) in [
+            ("UTC", "+00:00"),
+            ("-03:30", "-03:30"),
+            ("Europe/Berlin", "Europe/Berlin"),
+            ("America/Port-au-Prince", "America/Port-au-Prince"),
+            ("Etc/GMT+9", "Etc/GMT+9"),
+        ] {
+            assert_eq!(text.parse::<SessionZone>().unwrap().to_string(), shown);
+        }
+        let long = "a".repeat(65);
+        for wrong in ["", "+9", "+15:00", "Europe/Berlin'", "Europe/Berlin\\", "Europe Berlin", "Zürich", &long] {
+            assert_eq!(wrong.parse::<SessionZone>(), Err(NoZone::OfSession), "{wrong}");
+        }
+        assert!(long[1..].parse::<SessionZone>().is_ok());
     }
 }

@@ -2,6 +2,7 @@
 
 mod access;
 mod contract;
+mod replication;
 mod rows;
 mod types;
 mod zones;

@@ -5,14 +5,33 @@ use sqlx::mysql::MySqlDatabaseError;
 
 use crate::store::ReadError;
 use crate::store::transport::{broken, unprotected};
+use crate::store::wording::names_only;
 
-/// Says whose turn it is. Nothing of an error's text is passed on but names of tables, columns and functions.
+/// What the server was asked when it answered with an error: what stands in it may be told again.
+#[derive(Clone, Copy)]
+pub(super) struct Asked<'q> {
+    pub(super) sql: &'q str,
+    pub(super) database: &'q str,
+}
+
+impl Asked<'_> {
+    /// Says whose turn it is. Nothing of an error's text is passed on but names of tables, columns and functions that
+    /// stand in the query: a function of the database can raise any error with any text.
+    pub(super) fn error(self, error: Error) -> ReadError {
+        match error {
+            Error::Database(error) => match error.try_downcast::<MySqlDatabaseError>() {
+                Ok(error) => self.answered(error.number(), error.code().unwrap_or_default(), error.message()),
+                Err(_) => refused("the server answered with an error"),
+            },
+            error => read_error(error),
+        }
+    }
+}
+
+/// Says whose turn it is when nothing was asked that can be told.
 pub(super) fn read_error(error: Error) -> ReadError {
     match error {
-        Error::Database(error) => match error.try_downcast::<MySqlDatabaseError>() {
-            Ok(error) => answered(error.number(), error.code().unwrap_or_default(), error.message()),
-            Err(_) => refused("the server answered with an error"),
-        },
+        error @ Error::Database(_) => Asked { sql: "", database: "" }.error(error),
         Error::Io(error) => broken(&error),
         Error::Tls(error) => unprotected(&error.to_string()),
         error if wants_protection(&error) => {
@@ -42,82 +61,98 @@ fn mismatch(what: &str) -> ReadError {
     ReadError::SchemaMismatch(what.to_owned())
 }
 
-/// The server's own error by its number, and where that is not known by its SQLSTATE: see "Server Error Message
-/// Reference" in MySQL's documentation and "MariaDB Error Codes" in MariaDB's.
-fn answered(number: u16, state: &str, message: &str) -> ReadError {
-    match number {
-        // MariaDB's and MySQL's limit of a statement; a lock.
-        1969 | 3024 => ReadError::Timeout("the query ran into the server's time limit".to_owned()),
-        1205 => ReadError::Timeout("a table stayed locked by others for too long".to_owned()),
-        1045 | 1130 | 1698 => {
-            refused("the server refuses the user, the password, the client's host, or how the connection is protected")
-        }
-        1129 => refused("the server has blocked the client's host after too many failures"),
-        1820 | 1862 | 3118 | 4151 => refused("the user is locked, or its password has expired"),
-        1251 | 1275 => refused("the server lets this user in by a way that is not supported"),
-        3159 => refused("the server takes protected connections alone; see `tls`"),
-        1044 => refused("the user has no right to the database"),
-        // As with a wrong user: the address is right, and whoever looks after the server says what is there.
-        1049 => refused("the server has no such database"),
-        1142 | 1143 => denied(message),
-        1370 => refused("the user may not run a function of the query, or there is none of that name"),
-        1227 | 1449 => refused(&format!("the user lacks a right that the query needs ({number})")),
-        1040 | 1203 | 1226 => refused("the server has no connection left for the user"),
-        1461 => refused("the server prepares no more statements; see its `max_prepared_stmt_count`"),
-        1317 => refused("somebody ended the query on the server"),
-        1213 => refused("the server gave up the transaction"),
-        // Shutdown; the connection was killed, was idle for too long, is gone; a cluster's node that is not part of it.
-        1047 | 1053 | 1077 | 1079 | 1927 | 2006 | 2013 | 3032 | 3169 | 4031 => {
-            ReadError::Unreachable(format!("the server is not available ({number})"))
-        }
-        1290 | 1792 | 1836 => mismatch("the query would write; it must be one SELECT"),
-        1295 => mismatch("the query is not one that can be prepared; it must be one SELECT"),
-        1412 | 1615 => mismatch("the schema changed during the read"),
-        1146 => named("there is no table", quoted(message), number),
-        1054 => named("there is no column", quoted(message), number),
-        1052 => named("more than one table has a column", quoted(message), number),
-        1305 => named("there is no routine", message.split(' ').nth(1), number),
-        1356 => named("something is missing that is needed by the view", quoted(message), number),
-        1582 => named("wrong number of arguments to", quoted(message), number),
-        1242 => ReadError::InvalidRecord("a subquery of the query gives more than one row".to_owned()),
-        1064 => mismatch(&match message.rsplit_once(" at line ").map(|(_, line)| line.parse::<u32>()) {
-            Some(Ok(line)) => format!("syntax error, at line {line} of the query; it must be one SELECT"),
-            _ => "syntax error; the query must be one SELECT".to_owned(),
-        }),
-        _ => match state.get(..2) {
-            Some("21" | "42") => mismatch(&format!("the server does not accept the query ({number})")),
-            Some("22") => {
-                ReadError::InvalidRecord(format!("an expression of the query fails on a stored value ({number})"))
+impl Asked<'_> {
+    /// The server's own error by its number, and where that is not known by its SQLSTATE: see "Server Error Message
+    /// Reference" in MySQL's documentation and "MariaDB Error Codes" in MariaDB's.
+    fn answered(self, number: u16, state: &str, message: &str) -> ReadError {
+        match number {
+            // MariaDB's and MySQL's limit of a statement; a lock.
+            1969 | 3024 => ReadError::Timeout("the query ran into the server's time limit".to_owned()),
+            1205 => ReadError::Timeout("a table stayed locked by others for too long".to_owned()),
+            1045 | 1130 | 1698 => refused(
+                "the server refuses the user, the password, the client's host, or how the connection is protected; one \
+             without a name at the client's host goes before all others",
+            ),
+            // Of the `SET time_zone` before a read alone: in a query an unknown zone makes a NULL.
+            1298 => refused(
+                "the server does not know the zone of `session_time_zone`; load its time zone tables with \
+             `mysql_tzinfo_to_sql`, or write an offset that it takes",
+            ),
+            1129 => refused("the server has blocked the client's host after too many failures"),
+            1820 | 1862 | 3118 | 4151 => refused("the user is locked, or its password has expired"),
+            1251 | 1275 => refused("the server lets this user in by a way that is not supported"),
+            3159 => refused("the server takes protected connections alone; see `tls`"),
+            1044 => refused("the user has no right to the database"),
+            // As with a wrong user: the address is right, and whoever looks after the server says what is there.
+            1049 => refused("the server has no such database"),
+            1142 | 1143 => self.denied(message),
+            1370 => refused("the user may not run a function of the query, or there is none of that name"),
+            1227 | 1449 => refused(&format!("the user lacks a right that the query needs ({number})")),
+            1040 | 1203 | 1226 => refused("the server has no connection left for the user"),
+            1461 => refused("the server prepares no more statements; see its `max_prepared_stmt_count`"),
+            1317 => refused("somebody ended the query on the server"),
+            1213 => refused("the server gave up the transaction"),
+            // Shutdown; the connection was killed, was idle for too long, is gone; a cluster's node that is not part of it.
+            1047 | 1053 | 1077 | 1079 | 1927 | 2006 | 2013 | 3032 | 3169 | 4031 => {
+                ReadError::Unreachable(format!("the server is not available ({number})"))
             }
-            Some("25") => mismatch("the query would write; it must be one SELECT"),
-            Some("08") => ReadError::Unreachable(format!("the server is not available ({number})")),
-            _ => refused(&format!("the server answered with error {number}")),
-        },
+            1290 | 1792 | 1836 => mismatch("the query would write; it must be one SELECT"),
+            1295 => mismatch("the query is not one that can be prepared; it must be one SELECT"),
+            1412 | 1615 => mismatch("the schema changed during the read"),
+            1146 => self.named("there is no table", quoted(message), number),
+            1054 => self.named("there is no column", quoted(message), number),
+            1052 => self.named("more than one table has a column", quoted(message), number),
+            1305 => self.named("there is no routine", message.split(' ').nth(1), number),
+            1356 => self.named("something is missing that is needed by the view", quoted(message), number),
+            1582 => self.named("wrong number of arguments to", quoted(message), number),
+            1242 => ReadError::InvalidRecord("a subquery of the query gives more than one row".to_owned()),
+            1064 => mismatch(&match message.rsplit_once(" at line ").map(|(_, line)| line.parse::<usize>()) {
+                Some(Ok(line)) if line <= self.sql.lines().count() => {
+                    format!("syntax error, at line {line} of the query; it must be one SELECT")
+                }
+                _ => "syntax error; the query must be one SELECT".to_owned(),
+            }),
+            _ => match state.get(..2) {
+                Some("21" | "42") => mismatch(&format!("the server does not accept the query ({number})")),
+                Some("22") => {
+                    ReadError::InvalidRecord(format!("an expression of the query fails on a stored value ({number})"))
+                }
+                Some("25") => mismatch("the query would write; it must be one SELECT"),
+                Some("08") => ReadError::Unreachable(format!("the server is not available ({number})")),
+                _ => refused(&format!("the server answered with error {number}")),
+            },
+        }
     }
-}
 
-/// `SELECT command denied to user 'u'@'h' for table …`, or `for column 'c' in table …`.
-fn denied(message: &str) -> ReadError {
-    let command = message.split(" command denied").next().unwrap_or_default();
-    if !command.contains("SELECT") {
-        return mismatch("the query would write; it must be one SELECT");
+    /// `SELECT command denied to user 'u'@'h' for table …`, or `for column 'c' in table …`.
+    fn denied(self, message: &str) -> ReadError {
+        let command = message.split(" command denied").next().unwrap_or_default();
+        if !command.contains("SELECT") {
+            return mismatch("the query would write; it must be one SELECT");
+        }
+        let what = message.rsplit_once(" for table ").map(|(_, table)| ("the table", table));
+        let what = what.or_else(|| {
+            let (_, what) = message.rsplit_once(" for column ")?;
+            Some(("the column", what.split(' ').next()?))
+        });
+        match what.and_then(|(what, name)| Some((what, self.told(name)?))) {
+            Some((what, name)) => refused(&format!("the user may not read {what} `{name}`")),
+            None => refused("the user may not read a table or column of the query"),
+        }
     }
-    let what = message.rsplit_once(" for table ").map(|(_, table)| ("the table", table));
-    let what = what.or_else(|| {
-        let (_, what) = message.rsplit_once(" for column ")?;
-        Some(("the column", what.split(' ').next()?))
-    });
-    match what.and_then(|(what, name)| Some((what, plain(name)?))) {
-        Some((what, name)) => refused(&format!("the user may not read {what} `{name}`")),
-        None => refused("the user may not read a table or column of the query"),
-    }
-}
 
-/// A mismatch by the name in it, unless that is not surely one: under `ANSI_QUOTES` a literal may pass for it.
-fn named(what: &str, name: Option<&str>, number: u16) -> ReadError {
-    match name.and_then(plain) {
-        Some(name) => mismatch(&format!("{what} `{name}`")),
-        None => mismatch(&format!("{what} of such a name, which is not a plain one ({number})")),
+    /// A mismatch by the name in it, unless that is not surely one.
+    fn named(self, what: &str, name: Option<&str>, number: u16) -> ReadError {
+        match name.and_then(|name| self.told(name)) {
+            Some(name) => mismatch(&format!("{what} `{name}`")),
+            None => mismatch(&format!("{what} of a name that does not stand plainly in the query ({number})")),
+        }
+    }
+
+    /// The name without quotes, if it is made of what names usually are, and stands in the query. Under `ANSI_QUOTES` a
+    /// literal may pass for a name.
+    fn told(self, name: &str) -> Option<String> {
+        plain(name).filter(|name| names_only(name, &[self.database], self.sql))
     }
 }
 
@@ -139,7 +174,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_answer_is_told_by_who_must_act_and_repeats_names_alone() {
+    fn an_answer_is_told_by_who_must_act_and_repeats_names_of_the_query_alone() {
+        let sql = "SELECT state, l.epoch\nFROM jobs\nWHERE nosuch() = 'planted it'";
+        let asked = Asked { sql, database: "app" };
         for (number, state, message, reason, told) in [
             (1969, "70100", "Query execution was interrupted", "store_timeout", "time limit"),
             (3024, "HY000", "Query execution was interrupted", "store_timeout", "time limit"),
@@ -176,6 +213,19 @@ mod tests {
             (1305, "42000", "FUNCTION app.nosuch does not exist", "schema_mismatch", "`app.nosuch`"),
             (1064, "42000", "You have an error near 'planted' at line 3", "schema_mismatch", "at line 3 of the query"),
             (1064, "42000", "You have an error near 'planted at line planted'", "schema_mismatch", "syntax error;"),
+            // What a stored function says that raises the server's own errors with what it has read.
+            (1064, "42000", "at line 90210", "schema_mismatch", "syntax error;"),
+            (1146, "42S02", "Table 'app.planted2' doesn't exist", "schema_mismatch", "(1146)"),
+            (1054, "42S22", "Unknown column 'planted2' in 'SELECT'", "schema_mismatch", "(1054)"),
+            (1305, "42000", "FUNCTION planted2 does not exist", "schema_mismatch", "(1305)"),
+            (
+                1142,
+                "42000",
+                "SELECT command denied for table `planted2`",
+                "store_refused",
+                "a table or column of the query",
+            ),
+            (1298, "HY000", "Unknown or incorrect time zone: 'planted'", "store_refused", "`mysql_tzinfo_to_sql`"),
             (1222, "21000", "The used SELECT statements have a different", "schema_mismatch", "(1222)"),
             (1242, "21000", "Subquery returns more than 1 row", "invalid_record", "more than one row"),
             (1241, "42000", "planted", "schema_mismatch", "(1241)"),
@@ -186,7 +236,7 @@ mod tests {
             (1158, "08S01", "planted", "store_unreachable", "(1158)"),
             (1030, "HY000", "Got error planted from storage engine", "store_refused", "error 1030"),
         ] {
-            let error = answered(number, state, message);
+            let error = asked.answered(number, state, message);
             assert_eq!(error.failure().as_str(), reason, "{number} {message}");
             let text = error.to_string();
             assert!(text.contains(told) && !text.contains("planted"), "{number}: {text}");

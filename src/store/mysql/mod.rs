@@ -5,6 +5,7 @@
 //! `WITH CONSISTENT SNAPSHOT`, would be older than the clock, and its leases would look older than they are.
 
 mod failure;
+mod replica;
 mod session;
 mod value;
 
@@ -19,10 +20,10 @@ use super::column::{Value, columns};
 use super::link::{Driver, Link};
 use super::rows::{Decoder, no_row};
 use super::transport::{Pem, pem};
-use super::{Host, ReadError, ReadResult, Server, Statement, Store, Tls, Zone};
+use super::{Host, ReadError, ReadResult, Server, SessionZone, Statement, Store, Tls, Zone};
 use crate::clock;
 use crate::lease::At;
-use failure::{read_error, wants_protection};
+use failure::{Asked, read_error, wants_protection};
 use value::Kind;
 
 /// Which database to read, as whom, and what to ask it.
@@ -37,7 +38,7 @@ pub struct MysqlQuery {
     /// What a time means, as the server gives it: none has a zone.
     pub time_zone: Zone,
     /// The zone that the server converts a `TIMESTAMP` to, and whose clock `NOW()` shows.
-    pub session_time_zone: Zone,
+    pub session_time_zone: SessionZone,
     /// The name of the only lease, where the query returns no column `lease`.
     pub only_lease: Arc<str>,
     /// How many leases are kept, the first by name.
@@ -71,19 +72,17 @@ impl Driver for MysqlQuery {
     async fn read(&self, open: &mut Open, deadline: Instant) -> ReadResult {
         let Open { connection, server } = open;
         let left = deadline.saturating_duration_since(Instant::now());
-        let probe = match &self.statement {
-            Statement::Fixed(_) => None,
-            Statement::Probed { probe, .. } => Some(&**probe),
-        };
-        let answer = server.begin(connection, self.session_time_zone, left, probe).await?;
+        let answer = server.begin(connection, self, left).await?;
         let sql = match &self.statement {
             Statement::Fixed(sql) => Arc::clone(sql),
             Statement::Probed { variants, .. } => Statement::variant(variants, answer.as_deref())?,
         };
+        let asked = Asked { sql: &sql, database: &self.database };
+        let prepared = (&mut *connection).prepare(AssertSqlSafe(Arc::clone(&sql)).into_sql_str()).await;
         // Prepared once a connection: the library remembers. As a prepared statement it can only be one.
-        let statement = (&mut *connection).prepare(AssertSqlSafe(sql).into_sql_str()).await.map_err(read_error)?;
+        let statement = prepared.map_err(|error| asked.error(error))?;
         check(&statement)?;
-        let taken = self.take(&statement, connection).await?;
+        let taken = self.take(&statement, connection, asked).await?;
         connection.execute("COMMIT").await.map_err(read_error)?;
         Ok(taken)
     }
@@ -96,10 +95,10 @@ impl MysqlQuery {
         Box::new(Link::new(self))
     }
 
-    async fn take(&self, statement: &MySqlStatement, connection: &mut MySqlConnection) -> ReadResult {
+    async fn take(&self, statement: &MySqlStatement, connection: &mut MySqlConnection, asked: Asked<'_>) -> ReadResult {
         let began = clock::monotonic();
         let mut rows = statement.query().fetch(connection);
-        let first = rows.try_next().await.map_err(read_error)?;
+        let first = rows.try_next().await.map_err(|error| asked.error(error))?;
         // The snapshot and the store's clock are fixed once the first row is there.
         let (at, wall_clock) = (At { began, ended: clock::monotonic() }, clock::unix_seconds());
         let first = first.ok_or_else(no_row)?;
@@ -113,7 +112,7 @@ impl MysqlQuery {
                 (Some(bytes), Some(kind)) => kind.value(bytes, self.time_zone),
                 _ => Value::Null,
             })?;
-            row = rows.try_next().await.map_err(read_error)?;
+            row = rows.try_next().await.map_err(|error| asked.error(error))?;
         }
         decoder.finish(at, wall_clock)
     }

@@ -8,8 +8,10 @@ use std::time::Duration;
 use sqlx::mysql::{MySqlConnection, MySqlRow};
 use sqlx::{AssertSqlSafe, Error, raw_sql};
 
-use super::bytes;
-use crate::store::{ReadError, Zone};
+use super::failure::Asked;
+use super::replica::{COLUMNS, Replication, SOURCE};
+use super::{MysqlQuery, bytes};
+use crate::store::ReadError;
 
 /// What this server has that others have not. MariaDB and MySQL name the limit of a statement differently and measure it
 /// in different units; either may be without InnoDB.
@@ -17,6 +19,8 @@ use crate::store::{ReadError, Zone};
 pub(super) struct Server {
     limit: Option<Limit>,
     innodb: bool,
+    /// Whether any user may ask it what it has to do with others.
+    replication: bool,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -31,7 +35,7 @@ impl Server {
     /// Asks a server that was just connected to.
     pub(super) async fn ask(connection: &mut MySqlConnection) -> Result<Self, Error> {
         let sql = "SHOW GLOBAL VARIABLES WHERE Variable_name IN \
-                   ('max_statement_time', 'max_execution_time', 'innodb_read_only')";
+                   ('max_statement_time', 'max_execution_time', 'innodb_read_only', 'gtid_current_pos')";
         let rows = raw_sql(sql).fetch_all(connection).await?;
         let has = |name: &str| rows.iter().any(|row| bytes(row, 0) == Some(name.as_bytes()));
         let limit = match () {
@@ -39,7 +43,7 @@ impl Server {
             () if has("max_execution_time") => Some(Limit::ExecutionTime),
             () => None,
         };
-        Ok(Self { limit, innodb: has("innodb_read_only") })
+        Ok(Self { limit, innodb: has("innodb_read_only"), replication: has("gtid_current_pos") })
     }
 
     /// Sets what must hold for a read that has so much time left, asks whether the server can be written to, runs the
@@ -47,22 +51,37 @@ impl Server {
     pub(super) async fn begin(
         self,
         connection: &mut MySqlConnection,
-        zone: Zone,
+        query: &MysqlQuery,
         left: Duration,
-        probe: Option<&str>,
     ) -> Result<Option<String>, ReadError> {
-        let sql = self.prelude(zone, left, probe);
-        let rows = raw_sql(AssertSqlSafe(sql)).fetch_all(connection).await.map_err(super::failure::read_error)?;
+        let sql = self.prelude(query, left);
+        let asked = Asked { sql: &sql, database: &query.database };
+        let rows = raw_sql(AssertSqlSafe(&*sql)).fetch_all(connection).await.map_err(|error| asked.error(error))?;
         let (state, answer) = rows.split_first().map_or((None, None), |(state, rest)| (Some(state), rest.first()));
-        if !state.is_some_and(is_writable) {
-            return Err(ReadError::Refused(
-                "this server is read-only: a replica, whose rows lag behind; read the primary".to_owned(),
-            ));
-        }
+        self.check(state)?;
         Ok(answer.and_then(|row| bytes(row, 0)).map(|answer| String::from_utf8_lossy(answer).into_owned()))
     }
 
-    fn prelude(self, zone: Zone, left: Duration, probe: Option<&str>) -> String {
+    /// Whether what the server says of itself is what a primary says.
+    fn check(self, state: Option<&MySqlRow>) -> Result<(), ReadError> {
+        let switches = if self.innodb { 2 } else { 1 };
+        let refused = |what: &str| Err(ReadError::Refused(what.to_owned()));
+        let Some(state) = state.filter(|state| is_writable(state, switches)) else {
+            return refused("this server is read-only: a replica, whose rows lag behind; read the primary");
+        };
+        let replication = if self.replication { Replication::of(state, switches) } else { Replication::Leads };
+        match replication {
+            Replication::Leads => Ok(()),
+            Replication::Follows => refused("this server is a replica, whose rows lag behind; read the primary"),
+            Replication::Stopped => refused(
+                "this server is a replica that was stopped, whose rows lag behind; read the primary, or, if this one is it \
+                 now, let it forget the other by `RESET REPLICA ALL`",
+            ),
+        }
+    }
+
+    fn prelude(self, query: &MysqlQuery, left: Duration) -> String {
+        let zone = &query.session_time_zone;
         // 0 would mean no limit, and waiting for a lock is limited to whole seconds.
         let (left, whole) = (left.max(Duration::from_millis(1)), left.as_secs().saturating_add(1));
         let mut sql = format!("SET NAMES utf8mb4, time_zone = '{zone}', lock_wait_timeout = {}", whole.min(86_400));
@@ -77,7 +96,10 @@ impl Server {
             // What some services set on their replicas instead.
             sql.push_str(", @@global.innodb_read_only");
         }
-        if let Some(probe) = probe {
+        if self.replication {
+            let _ = write!(sql, ", {COLUMNS}{SOURCE}");
+        }
+        if let Some(probe) = query.statement.probe() {
             let _ = write!(sql, ";\n{}\n", probe.trim_end().trim_end_matches(';'));
         }
         sql.push_str("; START TRANSACTION READ ONLY");
@@ -85,33 +107,48 @@ impl Server {
     }
 }
 
-/// Whether none of a server's variables says that it only reads.
-fn is_writable(row: &MySqlRow) -> bool {
-    use sqlx::Row as _;
-    (0..row.len()).all(|at| matches!(bytes(row, at), Some(b"0" | b"OFF")))
+/// Whether none of a server's switches, which come first, says that it only reads.
+fn is_writable(row: &MySqlRow, switches: usize) -> bool {
+    (0..switches).all(|at| matches!(bytes(row, at), Some(b"0" | b"OFF")))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::store::{Host, Statement, Tls, Zone};
 
-    fn prelude(limit: Option<Limit>, left: Duration, probe: Option<&str>) -> String {
-        Server { limit, innodb: true }.prelude("+09:00".parse().unwrap(), left, probe)
+    fn prelude(limit: Option<Limit>, left: Duration, statement: Statement) -> String {
+        let host = Host::Socket("planted".into());
+        let query = MysqlQuery {
+            server: crate::store::Server { host, user: None, password: None, tls: Tls::Off },
+            database: "planted".into(),
+            statement,
+            time_zone: Zone::UTC,
+            session_time_zone: "+09:00".parse().unwrap(),
+            only_lease: "own".into(),
+            max_leases: 1,
+        };
+        Server { limit, innodb: true, replication: true }.prelude(&query, left)
+    }
+
+    fn fixed() -> Statement {
+        Statement::Fixed("SELECT 'planted'".into())
     }
 
     #[test]
     fn a_server_is_told_to_give_up_when_the_reader_does_in_its_own_unit() {
         let (left, none) = (Duration::from_micros(4_567_800), Duration::ZERO);
-        assert!(prelude(Some(Limit::StatementTime), left, None).contains(", max_statement_time = 4.568;"));
-        assert!(prelude(Some(Limit::ExecutionTime), left, None).contains(", max_execution_time = 4567;"));
-        assert!(prelude(Some(Limit::StatementTime), none, None).contains(", max_statement_time = 0.001;"));
-        assert!(prelude(Some(Limit::ExecutionTime), none, None).contains(", max_execution_time = 1;"));
-        assert!(prelude(None, left, None).contains("time_zone = '+09:00', lock_wait_timeout = 5;"));
+        assert!(prelude(Some(Limit::StatementTime), left, fixed()).contains(", max_statement_time = 4.568;"));
+        assert!(prelude(Some(Limit::ExecutionTime), left, fixed()).contains(", max_execution_time = 4567;"));
+        assert!(prelude(Some(Limit::StatementTime), none, fixed()).contains(", max_statement_time = 0.001;"));
+        assert!(prelude(Some(Limit::ExecutionTime), none, fixed()).contains(", max_execution_time = 1;"));
+        assert!(prelude(None, left, fixed()).contains("time_zone = '+09:00', lock_wait_timeout = 5;"));
     }
 
     #[test]
     fn a_probe_stands_before_the_transaction_so_that_it_does_not_fix_the_snapshot() {
-        let sql = prelude(None, Duration::from_secs(1), Some("SELECT 'two' -- of three;\n"));
+        let probe = "SELECT 'two' -- of three;\n".into();
+        let sql = prelude(None, Duration::from_secs(1), Statement::Probed { probe, variants: [].into() });
         assert!(sql.ends_with(";\nSELECT 'two' -- of three\n; START TRANSACTION READ ONLY"), "{sql}");
         assert!(sql.find("READ ONLY; SELECT").unwrap() < sql.find("'two'").unwrap(), "{sql}");
     }

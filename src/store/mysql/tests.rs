@@ -19,7 +19,7 @@ fn query(port: u16, user: &str, database: &str, password_file: &Path, statement:
         database: database.into(),
         statement,
         time_zone: Zone::UTC,
-        session_time_zone: Zone::UTC,
+        session_time_zone: SessionZone::default(),
         only_lease: "own".into(),
         max_leases: 1,
     }

@@ -99,3 +99,30 @@ fn a_query_that_gives_the_clock_alone_has_no_lease_and_is_up() {
     assert_eq!(metrics.leases(SOURCE), Vec::<&str>::new());
     assert_eq!(metrics.source("lease_source_up", SOURCE), Some(1.0));
 }
+
+#[test]
+fn what_a_function_of_the_database_says_as_the_server_does_is_not_repeated() {
+    let database = database();
+    database.execute(&format!(
+        "CREATE TABLE secret (word VARCHAR(9)); INSERT INTO secret VALUES ('90210');\nDELIMITER //\n\
+         CREATE FUNCTION complain(number INT, start TEXT, rest TEXT) RETURNS INT READS SQL DATA BEGIN \
+         DECLARE told TEXT DEFAULT CONCAT(start, (SELECT word FROM secret), rest); \
+         SIGNAL SQLSTATE '45000' SET MYSQL_ERRNO = number, MESSAGE_TEXT = told; RETURN 1; END//\nDELIMITER ;\n\
+         GRANT EXECUTE ON {}.* TO {}@'%';",
+        database.name(),
+        database.reader().name()
+    ));
+    for (number, start, rest) in [
+        (1146, "Table \\'", "\\' does not exist"),
+        (1054, "Unknown column \\'", "\\' in \\'SELECT\\'"),
+        (1305, "FUNCTION ", " does not exist"),
+        (1142, "SELECT command denied to user \\'x\\' for table ", ""),
+        (1064, "near \\'\\' at line ", ""),
+        (4711, "", ""),
+    ] {
+        let query = format!("SELECT UTC_TIMESTAMP(6) AS store_now, complain({number}, '{start}', '{rest}') AS epoch");
+        let complaint = complaint(&config(&database, "", &query));
+        assert!(complaint.starts_with("(schema_mismatch)") || complaint.starts_with("(store_refused)"), "{complaint}");
+        assert!(!complaint.contains("90210"), "{number}: {complaint}");
+    }
+}

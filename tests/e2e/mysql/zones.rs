@@ -1,6 +1,6 @@
 //! What times mean: none that the server gives has a zone.
 
-use super::{SOURCE, config, database, scrape};
+use super::{SOURCE, complaint, config, database, scrape};
 use crate::servers::{Kind, Server};
 
 /// How a lock's remaining time is shown, if its state is this one.
@@ -74,3 +74,47 @@ fn neither_the_servers_zone_nor_its_modes_change_what_is_read() {
     let second = left(&exporter.scrape());
     assert!((800.0..=900.0).contains(&second), "{second}");
 }
+
+#[test]
+fn a_session_zone_with_summer_time_reads_right_in_both_halves_of_the_year_once_the_server_knows_it() {
+    let server = Server::start(Kind::MariaDb, &[]);
+    let database = server.database();
+    let query = |part: &str| {
+        format!(
+            "SELECT UTC_TIMESTAMP(6) AS store_now, name AS lease, 'x' AS holder, renewed AS acquired_at FROM {part}"
+        )
+    };
+    let berlin = "session_time_zone: Europe/Berlin";
+    database.execute(
+        "CREATE TABLE half (name VARCHAR(9), renewed TIMESTAMP NULL); \
+         CREATE VIEW both_halves AS SELECT name, renewed FROM half",
+    );
+    let told = complaint(&config(&database, berlin, &query("half")));
+    assert!(
+        told.starts_with("(store_refused): the server does not know the zone") && told.contains("tzinfo"),
+        "{told}"
+    );
+    let told = complaint(&config(&database, "session_time_zone: '+14:30'", &query("half")));
+    assert!(
+        told.starts_with("(store_refused): the server does not know the zone") && told.contains("offset"),
+        "{told}"
+    );
+
+    database.execute(BERLIN);
+    // What an application in Berlin stores that writes UTC, at noon.
+    database.execute(
+        "SET time_zone = 'Europe/Berlin'; \
+         INSERT INTO half VALUES ('winter', '2024-01-15 12:00:00'), ('summer', '2024-07-15 12:00:00')",
+    );
+    let metrics = scrape(&config(&database, berlin, &query("both_halves")));
+    for (half, noon) in [("winter", 1_705_320_000.0), ("summer", 1_721_044_800.0)] {
+        assert_eq!(metrics.of("lease_acquired_timestamp_seconds", SOURCE, half), Some(noon), "{}", metrics.text());
+    }
+}
+
+/// What `mysql_tzinfo_to_sql` loads, of the changes of one year alone.
+const BERLIN: &str = "USE mysql; \
+    INSERT INTO time_zone (Time_zone_id, Use_leap_seconds) VALUES (7, 'N'); \
+    INSERT INTO time_zone_name VALUES ('Europe/Berlin', 7); \
+    INSERT INTO time_zone_transition_type VALUES (7, 0, 3600, 0, 'CET'), (7, 1, 7200, 1, 'CEST'); \
+    INSERT INTO time_zone_transition VALUES (7, 1698541200, 0), (7, 1711846800, 1), (7, 1729990800, 0)";

@@ -1,0 +1,77 @@
+//! Whether a MariaDB follows another server, from what it tells any user.
+//!
+//! `SHOW REPLICA STATUS` would tell for sure, but needs a right of its own. MySQL tells nothing without one.
+
+use sqlx::mysql::MySqlRow;
+
+use super::bytes;
+
+/// What is selected to know it, from [`SOURCE`].
+pub(super) const COLUMNS: &str = "@@global.server_id, @@gtid_current_pos, told.runs, told.heartbeat, told.resets";
+
+/// Where [`COLUMNS`] are selected from. Beside an aggregate of its own level MariaDB shows `@@global.read_only` as 0.
+pub(super) const SOURCE: &str = " FROM (SELECT \
+    SUM(variable_name IN ('Slave_running', 'Slaves_running') AND variable_value NOT IN ('OFF', '0')) AS runs, \
+    SUM(variable_name = 'Slave_heartbeat_period' AND variable_value > 0) AS heartbeat, \
+    SUM(variable_name = 'Com_reset' AND variable_value > 0) AS resets \
+    FROM information_schema.global_status WHERE variable_name IN \
+    ('Slave_running', 'Slaves_running', 'Slave_heartbeat_period', 'Com_reset')) AS told";
+
+/// What a server has to do with others, as far as is sure.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Replication {
+    /// It follows none, or its own writes are the newest.
+    Leads,
+    /// It follows another.
+    Follows,
+    /// It would follow another if it had not been stopped.
+    Stopped,
+}
+
+impl Replication {
+    /// Reads [`COLUMNS`], the first of which is at `first`.
+    pub(super) fn of(row: &MySqlRow, first: usize) -> Self {
+        let text = |at: usize| bytes(row, first + at).and_then(|bytes| std::str::from_utf8(bytes).ok()).unwrap_or("");
+        let some = |at: usize| !matches!(text(at), "" | "0");
+        Self::judge(text(0), text(1), some(2), some(3), some(4))
+    }
+
+    /// A heartbeat is set wherever another server to follow is, and is forgotten at a start alone: once something was
+    /// reset it is open whether that was this.
+    fn judge(server_id: &str, position: &str, runs: bool, heartbeat: bool, reset: bool) -> Self {
+        // The newest transaction of each domain, as domain, server and number. Two that follow each other are told apart
+        // by it; and one that was promoted by being stopped, and has been written to since, leads.
+        let leads = position.split(',').any(|newest| newest.split('-').nth(1) == Some(server_id));
+        match () {
+            () if leads => Self::Leads,
+            () if runs => Self::Follows,
+            () if heartbeat && !reset => Self::Stopped,
+            () => Self::Leads,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_surely_follows_is_a_replica_unless_it_writes_itself() {
+        use Replication::{Follows, Leads, Stopped};
+        for (position, [runs, heartbeat, reset], told) in [
+            ("", [false, false, false], Leads),
+            ("0-1-7", [false, false, false], Leads),
+            ("0-1-7", [true, true, false], Follows),
+            ("0-1-7", [true, false, true], Follows),
+            ("", [true, true, false], Follows),
+            ("0-1-7", [false, true, false], Stopped),
+            ("0-1-7,5-11-2", [false, true, false], Stopped),
+            // Promoted: by a reset, which may have been of something else, or by a stop and a write.
+            ("0-1-7", [false, true, true], Leads),
+            ("0-2-8", [false, true, false], Leads),
+            ("0-1-7,5-2-1", [true, true, false], Leads),
+        ] {
+            assert_eq!(Replication::judge("2", position, runs, heartbeat, reset), told, "{position} {runs}");
+        }
+    }
+}
