@@ -99,10 +99,10 @@ fn a_leader_stopped_past_its_expiry_is_superseded_and_its_late_write_is_fenced()
 
     let slowly = ["--ttl", "3s", "--renew-every", "300ms", "--work-takes", "6s", "--enqueue-every", "100ms"];
     let former = Scheduler::start(&database, LEASE, &slowly);
-    // Stopped right after it took something in hand: between two statements, so it holds no lock.
+    // Stopped right after it took something in hand.
     let key = former.wait_for("taken ").strip_prefix("taken key=").unwrap().to_owned();
     let taken = now();
-    former.0.signal(Signal::STOP);
+    former.stop_between_writes(&database);
     let expired = exporter.until(SOURCE, LEASE, "no_leader", "expired");
     assert_eq!(known(&expired, "lease_epoch"), 1.0);
     assert!(known(&expired, "lease_expires_in_seconds") <= 0.0);

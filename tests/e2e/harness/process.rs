@@ -126,6 +126,22 @@ impl Scheduler {
         self.0.stdout.whole()
     }
 
+    /// Stops it at a moment when it does not write: in the midst of a commit it would keep the file locked for everybody.
+    pub(crate) fn stop_between_writes(&self, database: &Path) {
+        let others = rusqlite::Connection::open(database).unwrap();
+        others.busy_timeout(std::time::Duration::ZERO).unwrap();
+        eventually("a scheduler to be stopped between two writes", || {
+            self.0.signal(Signal::STOP);
+            // A signal is on its way for a moment.
+            std::thread::sleep(std::time::Duration::from_millis(20));
+            let free = others.execute_batch("BEGIN IMMEDIATE; ROLLBACK").is_ok();
+            if !free {
+                self.0.signal(Signal::CONT);
+            }
+            free.then_some(())
+        });
+    }
+
     /// Lets its work stand still while it renews, or move again.
     pub(crate) fn toggle_work(&self) {
         self.0.signal(Signal::USR1);
