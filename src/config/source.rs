@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::lease::{Clock, Column, Kind, Policies, Rules};
+use crate::lease::{Clock, Kind, Policies, Rules};
 use crate::preset::{Dialect, Preset};
 
 use super::access::{Access, Question, Reads};
@@ -85,7 +85,10 @@ impl Source {
             Question::Keys(_) => Self::RESOLUTION_OF_KEYS,
         };
         let name = name?;
-        let policies = if read.is_one_lease() { policies.expecting(Arc::clone(&name)) } else { policies };
+        let policies = match read.only_lease(&name) {
+            Some(lease) => policies.expecting(lease),
+            None => policies,
+        };
         Some(Self {
             name,
             store: Reads::new(address?, access?, read.question)?,
@@ -182,13 +185,13 @@ impl Read {
         Some(Self { question, origin: Origin::Preset(preset.name()), kind: preset.kind, clock: preset.clock })
     }
 
-    /// Whether it is known before the first look that there is one lease, named like the source. A query may or may not
-    /// have a column of names.
-    fn is_one_lease(&self) -> bool {
+    /// The only lease of a source of this name, where it is known before the first look. A query may or may not have a
+    /// column of names.
+    fn only_lease(&self, source: &Arc<str>) -> Option<Arc<str>> {
         match (&self.question, self.origin) {
-            (Question::Keys(layout), _) => !layout.has_many_leases(),
-            (_, Origin::Preset(name)) => Preset::named(name).is_some_and(|preset| !preset.columns.has(Column::Lease)),
-            (_, Origin::Query | Origin::Keys) => false,
+            (Question::Keys(layout), _) => (!layout.has_many_leases()).then(|| Arc::clone(source)),
+            (_, Origin::Preset(name)) => Preset::named(name)?.lease.clone(),
+            (_, Origin::Query | Origin::Keys) => None,
         }
     }
 

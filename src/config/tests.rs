@@ -273,6 +273,7 @@ fn the_one_lease_of_a_source_is_expected_where_it_is_known_before_the_first_look
         let config = Config::parse(&text, "config.yml", Path::new(""), &FAMILIES).unwrap();
         config.sources[0].policies.expected()
     };
+    assert_eq!(config("store: postgres://localhost/a, preset: river"), [Arc::<str>::from("river")]);
     assert_eq!(config("store: redis://localhost, preset: redbeat"), [Arc::<str>::from("jobs")]);
     assert_eq!(config("store: redis://localhost, keys: { lock: a }"), [Arc::<str>::from("jobs")]);
     assert!(config("store: redis://localhost, keys: { lock: \"a*\" }").is_empty());

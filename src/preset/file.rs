@@ -26,6 +26,9 @@ struct RawPreset {
     progress: String,
     due: String,
     columns: Vec<String>,
+    /// The name of the only lease, where there is one that the statement names.
+    #[serde(default)]
+    lease: Option<String>,
     #[serde(default)]
     supply: Vec<String>,
     caveats: Vec<String>,
@@ -97,6 +100,7 @@ pub(super) fn read(name: &str, text: &str) -> Result<Preset, String> {
         kind: one_of(&raw.kind, Kind::ALL, Kind::as_str)?,
         clock: one_of(&raw.clock, Clock::ALL, Clock::as_str)?,
         columns,
+        lease: raw.lease.map(Into::into),
         parameters,
         reads,
         name: raw.name,

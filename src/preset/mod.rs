@@ -8,7 +8,7 @@ mod reads;
 #[cfg(test)]
 mod tests;
 
-use std::sync::LazyLock;
+use std::sync::{Arc, LazyLock};
 
 use crate::lease::{Clock, Columns, Kind};
 use crate::store::Statement;
@@ -30,6 +30,8 @@ pub struct Preset {
     pub clock: Clock,
     /// The columns of the reading contract that it returns.
     pub columns: Columns,
+    /// The name of the only lease, where there is one that the statement names.
+    pub lease: Option<Arc<str>>,
     /// What a person needs to know of it.
     pub about: About,
     /// What its user may say of their own tables and keys.
