@@ -6,7 +6,7 @@ mod presets;
 pub mod scheduler;
 mod serve;
 mod signals;
-mod sources;
+pub mod sources;
 mod status;
 
 use std::ffi::OsString;

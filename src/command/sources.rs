@@ -58,7 +58,9 @@ fn observable(source: Source, key: TokenKey) -> Observable {
     }
 }
 
-pub(super) fn store(source: &Source) -> Box<dyn Store> {
+/// The store of a source. Nothing is opened yet.
+#[must_use]
+pub fn store(source: &Source) -> Box<dyn Store> {
     let max_leases = source.rules.max_leases;
     match &source.store {
         Reads::Sqlite { path, sql } => {

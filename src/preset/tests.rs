@@ -161,9 +161,9 @@ fn parameters_and_variants_fill_what_is_asked() {
     let of = |variant: &str| views.iter().find(|view| view.variant.as_deref() == Some(variant)).unwrap();
     assert_eq!(of("old").asks, "SELECT now() AS store_now, name AS lease, 90 FROM mine");
     assert_eq!(of("new").grants, "GRANT SELECT (title) ON mine TO lease_exporter");
-    let Some(Statement::Probed { probe, variants }) = filled.statement(Dialect::Postgres) else { panic!() };
-    assert_eq!(&*probe, "SELECT version FROM mine");
-    assert_eq!(*Statement::variant(&variants, Some("new")).unwrap(), *of("new").asks);
+    let statement = filled.statement(Dialect::Postgres).unwrap();
+    assert_eq!(statement.probe().map(|probe| &**probe), Some("SELECT version FROM mine"));
+    assert_eq!(*statement.chosen(Some("new")).unwrap(), *of("new").asks);
     assert!(matches!(filled.statement(Dialect::Mysql), Some(Statement::Fixed(sql)) if *sql == *"SELECT 90"));
     assert!(filled.statement(Dialect::Redis).is_none() && filled.views(Dialect::Redis).is_empty());
     let names = |dialect| preset.parameters_of(dialect).map(|parameter| &*parameter.name).collect::<Vec<_>>();

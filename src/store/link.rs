@@ -27,7 +27,8 @@ pub(super) trait Driver: fmt::Debug + Send + Sync {
     fn connect(&self) -> impl Future<Output = Result<Self::Connection, ReadError>> + Send;
 
     /// Takes one reading. The server must be told to give up at `deadline` too.
-    fn read(&self, connection: &mut Self::Connection, deadline: Instant) -> impl Future<Output = ReadResult> + Send;
+    fn read(&mut self, connection: &mut Self::Connection, deadline: Instant)
+    -> impl Future<Output = ReadResult> + Send;
 }
 
 /// One source's connection to its server.

@@ -21,18 +21,22 @@ pub enum Statement {
 impl Statement {
     /// The statement that is asked first, if there is one.
     #[must_use]
-    pub fn probe(&self) -> Option<&str> {
+    pub const fn probe(&self) -> Option<&Arc<str>> {
         match self {
             Self::Fixed(_) => None,
             Self::Probed { probe, .. } => Some(probe),
         }
     }
 
-    /// The statement that the probe's answer names.
+    /// The statement itself, or the one that the probe's answer names.
     ///
     /// # Errors
     /// [`ReadError::SchemaMismatch`] when it names none.
-    pub fn variant(variants: &[(Box<str>, Arc<str>)], answer: Option<&str>) -> Result<Arc<str>, ReadError> {
+    pub fn chosen(&self, answer: Option<&str>) -> Result<Arc<str>, ReadError> {
+        let variants = match self {
+            Self::Fixed(sql) => return Ok(Arc::clone(sql)),
+            Self::Probed { variants, .. } => variants,
+        };
         let found = variants.iter().find(|(name, _)| Some(&**name) == answer);
         found.map(|(_, sql)| Arc::clone(sql)).ok_or_else(|| {
             let known: Vec<_> = variants.iter().map(|(name, _)| &**name).collect();

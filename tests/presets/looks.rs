@@ -1,15 +1,12 @@
 //! Looks at a source, the exporter's own way from its configuration on, in this process.
 
 use std::path::Path;
-use std::sync::Arc;
 use std::time::Duration;
 
 use lease_exporter::clock;
-use lease_exporter::config::{Config, Reads};
+use lease_exporter::command::sources;
+use lease_exporter::config::Config;
 use lease_exporter::lease::{At, Memory, SourceSnapshot, TokenKey};
-use lease_exporter::store::mysql::MysqlQuery;
-use lease_exporter::store::postgres::PostgresQuery;
-use lease_exporter::store::redis::RedisKeys;
 use lease_exporter::store::{ReadError, Store};
 use tokio::runtime::Runtime;
 use tokio::time::Instant;
@@ -39,41 +36,7 @@ impl Looks {
         let source = config.unwrap_or_else(|error| panic!("{error}\n{configuration}")).sources.remove(0);
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         let inside = runtime.enter();
-        let (only_lease, max_leases) = (Arc::clone(&source.name), source.rules.max_leases);
-        let store = match source.store {
-            Reads::Postgres(database) => PostgresQuery {
-                server: database.server,
-                database: database.name,
-                schema: database.schema,
-                statement: database.statement,
-                time_zone: database.time_zone,
-                only_lease,
-                max_leases,
-            }
-            .into_store(),
-            Reads::Mysql(database) => MysqlQuery {
-                server: database.server,
-                database: database.name,
-                statement: database.statement,
-                time_zone: database.time_zone,
-                session_time_zone: database.session_time_zone,
-                only_lease,
-                max_leases,
-            }
-            .into_store(),
-            Reads::Redis(keyspace) => RedisKeys {
-                place: keyspace.place,
-                user: keyspace.user,
-                password: keyspace.password,
-                tls: keyspace.tls,
-                database: keyspace.database,
-                layout: keyspace.layout,
-                only_lease,
-                max_leases,
-            }
-            .into_store(),
-            other => panic!("not a server of these tests: {other}"),
-        };
+        let store = sources::store(&source);
         drop(inside);
         let memory = Memory::new(source.name, source.rules, TokenKey::new(b"a key of sixteen bytes"), source.policies);
         Self { runtime, store, memory, ahead: Duration::ZERO }

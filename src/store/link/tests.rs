@@ -46,7 +46,7 @@ impl Driver for Script {
         Ok(Arc::clone(&self.open))
     }
 
-    async fn read(&self, _: &mut Arc<()>, _: Instant) -> ReadResult {
+    async fn read(&mut self, _: &mut Arc<()>, _: Instant) -> ReadResult {
         Self::step(self.reads.get(self.read.fetch_add(1, Ordering::Relaxed))).await?;
         Ok(Taken {
             reading: Reading {

@@ -69,14 +69,11 @@ impl Driver for MysqlQuery {
         Ok(Open { connection, server })
     }
 
-    async fn read(&self, open: &mut Open, deadline: Instant) -> ReadResult {
+    async fn read(&mut self, open: &mut Open, deadline: Instant) -> ReadResult {
         let Open { connection, server } = open;
         let left = deadline.saturating_duration_since(Instant::now());
         let answer = server.begin(connection, self, left).await?;
-        let sql = match &self.statement {
-            Statement::Fixed(sql) => Arc::clone(sql),
-            Statement::Probed { variants, .. } => Statement::variant(variants, answer.as_deref())?,
-        };
+        let sql = self.statement.chosen(answer.as_deref())?;
         let asked = Asked { sql: &sql, database: &self.database };
         let prepared = (&mut *connection).prepare(AssertSqlSafe(Arc::clone(&sql)).into_sql_str()).await;
         // Prepared once a connection: the library remembers. As a prepared statement it can only be one.

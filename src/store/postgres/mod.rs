@@ -67,22 +67,21 @@ impl Driver for PostgresQuery {
         // A database without an encoding gives its bytes as they are only to who asks for that; converted, one wrong text
         // would cost the whole reading.
         let unconverted = encoding == "SQL_ASCII";
-        let sql = match &self.statement {
-            Statement::Fixed(sql) => Arc::clone(sql),
-            Statement::Probed { probe, variants } => {
-                let prelude = self.prelude(PROBE_LIMIT_MS, unconverted);
-                connection.execute(AssertSqlSafe(prelude)).await.map_err(read_error)?;
-                let asked = sqlx::query_scalar(AssertSqlSafe(Arc::clone(probe))).persistent(false);
-                let answer: Option<Option<String>> =
-                    asked.fetch_optional(&mut connection).await.map_err(|error| of_query(error, probe))?;
-                connection.execute("COMMIT").await.map_err(read_error)?;
-                Statement::variant(variants, answer.flatten().as_deref())?
-            }
-        };
+        let mut answer = None;
+        if let Some(probe) = self.statement.probe() {
+            let prelude = self.prelude(PROBE_LIMIT_MS, unconverted);
+            connection.execute(AssertSqlSafe(prelude)).await.map_err(read_error)?;
+            let asked = sqlx::query_scalar(AssertSqlSafe(Arc::clone(probe))).persistent(false);
+            let answered: Option<Option<String>> =
+                asked.fetch_optional(&mut connection).await.map_err(|error| of_query(error, probe))?;
+            connection.execute("COMMIT").await.map_err(read_error)?;
+            answer = answered.flatten();
+        }
+        let sql = self.statement.chosen(answer.as_deref())?;
         Ok(Open { connection, sql, unconverted })
     }
 
-    async fn read(&self, open: &mut Open, deadline: Instant) -> ReadResult {
+    async fn read(&mut self, open: &mut Open, deadline: Instant) -> ReadResult {
         match self.read_once(open, deadline).await {
             // To learn of a type that is not built in, sqlx asks the catalogue between preparing and executing, and with
             // that the statement without a name is gone. It knows the type from then on.

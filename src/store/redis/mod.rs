@@ -14,7 +14,7 @@ mod schedule;
 #[cfg(test)]
 mod tests;
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use redis::aio::MultiplexedConnection;
 use tokio::time::Instant;
@@ -84,7 +84,7 @@ impl RedisKeys {
     /// The store that reads these. Nothing is opened yet.
     #[must_use]
     pub fn into_store(self) -> Box<dyn Store> {
-        let schedules = Mutex::new(Schedules::new(self.max_leases));
+        let schedules = Schedules::new(self.max_leases);
         Box::new(Link::new(Reader { keys: self, schedules }))
     }
 
@@ -113,14 +113,7 @@ impl RedisKeys {
 struct Reader {
     keys: RedisKeys,
     /// They outlast a connection.
-    schedules: Mutex<Schedules>,
-}
-
-impl Reader {
-    fn schedules(&self) -> MutexGuard<'_, Schedules> {
-        // What a panic elsewhere left is at worst what came first a reading ago.
-        self.schedules.lock().unwrap_or_else(PoisonError::into_inner)
-    }
+    schedules: Schedules,
 }
 
 impl Driver for Reader {
@@ -138,7 +131,7 @@ impl Driver for Reader {
         Ok(Open { connection: self.keys.open().await?, expiry: Expiry::Time })
     }
 
-    async fn read(&self, open: &mut Open, _deadline: Instant) -> ReadResult {
+    async fn read(&mut self, open: &mut Open, _deadline: Instant) -> ReadResult {
         let RedisKeys { layout, max_leases, .. } = &self.keys;
         let mut kept = Limited::new(*max_leases);
         let mut names = self.keys.subjects(&mut open.connection, &mut kept).await?;
@@ -151,7 +144,7 @@ impl Driver for Reader {
             false => None,
         };
         let (replies, at, wall_clock) = loop {
-            let request = Request::new(layout, &subjects, open.expiry, counted_to, &self.schedules());
+            let request = Request::new(layout, &subjects, open.expiry, counted_to, &self.schedules);
             let began = clock::monotonic();
             match request.send(&mut open.connection).await {
                 Ok(replies) => break (replies, At { began, ended: clock::monotonic() }, clock::unix_seconds()),
@@ -159,8 +152,7 @@ impl Driver for Reader {
                 Err(failure) => return Err(failure.into_read_error()),
             }
         };
-        let mut schedules = self.schedules();
-        let decoder = Decoder::begin(layout, open.expiry, &mut schedules, replies)?;
+        let decoder = Decoder::begin(layout, open.expiry, &mut self.schedules, replies)?;
         let reading = decoder.finish(&subjects, kept, names.over_limit())?;
         let clock_offset = reading.store_now.unix_seconds() - wall_clock;
         Ok(Taken { reading, at, clock_offset })
