@@ -2,6 +2,8 @@
 
 mod check;
 mod demo;
+mod listener;
+mod notify;
 mod presets;
 pub mod scheduler;
 mod serve;

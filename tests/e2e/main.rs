@@ -20,6 +20,7 @@ mod harness;
 mod hostile;
 mod limits;
 mod mysql;
+mod packaging;
 mod postgres;
 mod preset;
 mod proxy;
