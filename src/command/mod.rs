@@ -2,9 +2,11 @@
 
 mod check;
 mod demo;
+mod exporter;
 mod listener;
 mod notify;
 mod presets;
+mod reload;
 pub mod scheduler;
 mod serve;
 mod signals;

@@ -28,9 +28,19 @@ impl Notify {
         }
     }
 
+    /// The exporter serves, by the newest configuration that can be used.
+    pub(super) fn ready(&self) {
+        self.tell("READY=1");
+    }
+
+    /// It loads its configuration again, until it is ready.
+    pub(super) fn reloading(&self) {
+        self.tell("RELOADING=1");
+    }
+
     /// Does the work to its end: tells that it begins, and that it was asked to stop.
     pub(super) async fn of<T>(&self, work: impl Future<Output = T>, stop: &CancellationToken) -> T {
-        self.tell("READY=1");
+        self.ready();
         let mut work = pin!(work);
         tokio::select! {
             // Work that has nothing to finish ends at once when it is asked to.

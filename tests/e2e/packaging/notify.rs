@@ -1,7 +1,9 @@
-//! The service manager hears when the exporter serves, and when it ends.
+//! The service manager hears when the exporter serves, when it loads its configuration again, and when it ends.
 
 use std::os::linux::net::SocketAddrExt as _;
 use std::os::unix::net::{SocketAddr, UnixDatagram};
+
+use rustix::process::Signal;
 
 use super::passed::steady;
 use crate::harness::process::{Process, command};
@@ -20,28 +22,31 @@ fn start(folder: &std::path::Path, manager: &str) -> Exporter {
     Exporter::started(Process::start(exporter))
 }
 
-fn hears_both(manager: &UnixDatagram, named: &str, folder: &std::path::Path) {
+fn hears_all(manager: &UnixDatagram, named: &str, folder: &std::path::Path) {
     manager.set_read_timeout(Some(PATIENCE)).unwrap();
     let exporter = start(folder, named);
     assert_eq!(heard(manager), "READY=1");
     assert_eq!(exporter.get("/-/healthy").status, 200);
+    exporter.process().signal(Signal::HUP);
+    assert_eq!(heard(manager), "RELOADING=1");
+    assert_eq!(heard(manager), "READY=1");
     assert_eq!(exporter.stop().code, Some(0));
     assert_eq!(heard(manager), "STOPPING=1");
 }
 
 #[test]
-fn a_manager_with_a_path_hears_of_start_and_end() {
+fn a_manager_with_a_path_hears_of_start_reload_and_end() {
     let folder = folder();
     let path = folder.path().join("notify");
-    hears_both(&UnixDatagram::bind(&path).unwrap(), path.to_str().unwrap(), folder.path());
+    hears_all(&UnixDatagram::bind(&path).unwrap(), path.to_str().unwrap(), folder.path());
 }
 
 #[test]
-fn a_manager_with_an_abstract_name_hears_of_start_and_end() {
+fn a_manager_with_an_abstract_name_hears_of_start_reload_and_end() {
     let folder = folder();
     let name = folder.path().join("notify");
     let address = SocketAddr::from_abstract_name(name.to_str().unwrap()).unwrap();
-    hears_both(&UnixDatagram::bind_addr(&address).unwrap(), &format!("@{}", name.display()), folder.path());
+    hears_all(&UnixDatagram::bind_addr(&address).unwrap(), &format!("@{}", name.display()), folder.path());
 }
 
 #[test]
