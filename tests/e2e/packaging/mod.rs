@@ -9,3 +9,4 @@ mod sandbox;
 mod socket;
 mod unit;
 mod units;
+mod workflows;

@@ -12,14 +12,18 @@ fn complaints(change: impl Fn(String) -> String) -> String {
     analyze([OsString::from("verify")].into_iter().chain(units.map(Into::into))).all().trim().to_owned()
 }
 
-/// The exposure that systemd computes, in tenths.
-fn exposure(change: impl Fn(String) -> String) -> String {
+/// The exposure that systemd computes, of 10.
+fn exposure(change: impl Fn(String) -> String) -> f64 {
     let folder = folder();
     let [service, _] = place(folder.path(), change);
     let finished = analyze(["security", "--offline=true", service.to_str().unwrap()]);
     let line = finished.stdout.lines().find(|line| line.contains("Overall exposure level")).map(str::to_owned);
     let line = line.unwrap_or_else(|| panic!("{}", finished.all()));
-    line.split(": ").nth(1).and_then(|said| said.split(' ').next()).unwrap_or_else(|| panic!("{line}")).to_owned()
+    line.split(": ")
+        .nth(1)
+        .and_then(|said| said.split(' ').next())
+        .and_then(|said| said.parse().ok())
+        .unwrap_or_else(|| panic!("{line}"))
 }
 
 #[test]
@@ -31,9 +35,10 @@ fn systemd_has_nothing_to_say_of_the_units() {
 
 #[test]
 fn the_service_is_exposed_to_no_more_than_it_says() {
-    let exposed = exposure(|unit| unit);
-    assert!(service().contains(&format!("an exposure of {exposed}, of 10")), "it is {exposed}");
-    assert!(exposed.parse::<f64>().unwrap() < 1.5, "{exposed}");
-    let more = exposure(|unit| unit.replace("\nSystemCallFilter=@system-service", ""));
-    assert!(more.parse::<f64>().unwrap() > exposed.parse().unwrap(), "{more} without a filter, {exposed} with it");
+    let service = service();
+    let said = service.split("no more than ").nth(1).and_then(|said| said.split(' ').next()).unwrap();
+    let (limit, exposed) = (said.parse().unwrap(), exposure(|unit| unit));
+    assert!(exposed <= limit, "{exposed}, where the unit says {limit}");
+    let without = exposure(|unit| unit.replace("\nCapabilityBoundingSet=", ""));
+    assert!(without > limit, "{without} with every capability");
 }
