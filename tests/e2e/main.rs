@@ -18,6 +18,7 @@ mod documentation;
 mod faults;
 mod harness;
 mod hostile;
+mod kubernetes;
 mod limits;
 mod mysql;
 mod postgres;
