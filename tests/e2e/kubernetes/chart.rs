@@ -1,7 +1,8 @@
 //! `deploy/helm/lease-exporter/`.
 
+use std::collections::BTreeSet;
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
@@ -22,7 +23,7 @@ fn values() -> Vec<PathBuf> {
     files
 }
 
-fn flag(file: &PathBuf) -> String {
+fn flag(file: &Path) -> String {
     format!("--values={}", file.display())
 }
 
@@ -166,6 +167,20 @@ fn the_notes_say_what_to_do_next() {
 }
 
 #[test]
+fn every_value_is_in_the_schema_and_is_tried() {
+    let keys = |value: &Value| value.as_object().unwrap().keys().cloned().collect::<BTreeSet<_>>();
+    let read = |file: &str| parse(&fs::read_to_string(format!("{}/{file}", chart())).unwrap()).remove(0).0;
+    let values = read("values.yaml");
+    let mut known = keys(&read("values.schema.json")["properties"]);
+    assert!(known.remove("global"), "Helm's own");
+    assert_eq!(keys(&values), known);
+    let everything = read("ci/everything-values.yaml");
+    for (key, value) in values.as_object().unwrap().iter().filter(|(key, _)| *key != "mode") {
+        assert!(everything.get(key).is_some_and(|tried| tried != value), "{key}");
+    }
+}
+
+#[test]
 fn values_that_make_no_sense_are_refused_with_the_reason() {
     let store = "--set=config.sources[0].name=a,config.sources[0].preset=reference,config.sources[0].store";
     let password = format!("{store}=postgres://u:planted@h/d");
@@ -177,8 +192,14 @@ fn values_that_make_no_sense_are_refused_with_the_reason() {
         (&["--set=image.name=a"], "at '/image': additional properties 'name' not allowed"),
         (&["--set=image.repository="], "at '/image/repository': minLength"),
         (&["--set=mode=daemonset"], "at '/mode': value must be one of 'deployment', 'sidecar'"),
-        (&["--set=monitor.kind=Probe"], "at '/monitor/kind': value must be one of 'none', 'PodMonitor', 'ServiceMonitor'"),
-        (&["--set=mode=sidecar,monitor.kind=ServiceMonitor"], "at '/monitor/kind': value must be one of 'none', 'PodMonitor'"),
+        (
+            &["--set=monitor.kind=Probe"],
+            "at '/monitor/kind': value must be one of 'none', 'PodMonitor', 'ServiceMonitor'",
+        ),
+        (
+            &["--set=mode=sidecar,monitor.kind=ServiceMonitor"],
+            "at '/monitor/kind': value must be one of 'none', 'PodMonitor'",
+        ),
         (&["--set=monitor.interval=soon"], "at '/monitor/interval': 'soon' does not match pattern"),
         (&["--set=replicas=two"], "at '/replicas': got string, want integer"),
         (&["--set-json=config={\"sources\":null}"], "at '/config': missing property 'sources'"),

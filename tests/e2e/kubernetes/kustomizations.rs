@@ -85,7 +85,8 @@ fn the_right_to_read_leases_is_no_more_than_that() {
     let objects = overlay(&["examples/standalone"], &["components/lease-reader"], &[]);
     Rules::new().hold("the example with it", &objects);
     let of_kind = |kind| objects.iter().find(|object| object.kind() == kind).unwrap();
-    let rule = json!({ "apiGroups": ["coordination.k8s.io"], "resources": ["leases"], "verbs": ["get", "list", "watch"] });
+    let rule =
+        json!({ "apiGroups": ["coordination.k8s.io"], "resources": ["leases"], "verbs": ["get", "list", "watch"] });
     assert_eq!(of_kind("Role").at("/rules"), &json!([rule]));
     let binding = of_kind("RoleBinding");
     assert_eq!(binding.at("/roleRef/name"), of_kind("Role").at("/metadata/name"));

@@ -2,6 +2,7 @@
 //! takes, and keeps the rules of this house. Nothing here needs a cluster.
 
 mod chart;
+mod documentation;
 mod kustomizations;
 mod objects;
 mod rules;

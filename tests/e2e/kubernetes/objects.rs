@@ -60,7 +60,8 @@ impl<'a> Pod<'a> {
 
     /// Whether a selector picks it and one of its containers has a port of this name.
     pub(super) fn has(self, selector: &Value, port: &Value) -> bool {
-        let mut ports = self.containers().flat_map(|container| at(container, "/ports").as_array().into_iter().flatten());
+        let mut ports =
+            self.containers().flat_map(|container| at(container, "/ports").as_array().into_iter().flatten());
         includes(at(self.metadata, "/labels"), selector) && ports.any(|there| there["name"] == *port)
     }
 }
@@ -72,7 +73,7 @@ pub(super) fn at<'a>(value: &'a Value, pointer: &str) -> &'a Value {
 
 /// Whether labels include all of others, of which there is at least one.
 pub(super) fn includes(labels: &Value, others: &Value) -> bool {
-    others.as_object().is_some_and(|others| {
-        !others.is_empty() && others.iter().all(|(name, value)| labels.get(name) == Some(value))
-    })
+    others
+        .as_object()
+        .is_some_and(|others| !others.is_empty() && others.iter().all(|(name, value)| labels.get(name) == Some(value)))
 }

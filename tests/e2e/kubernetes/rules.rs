@@ -29,9 +29,7 @@ impl Rules {
                 None if object.kind() == "ConfigMap" => wrong_configuration(object),
                 None => wrong_reference(object, objects),
             };
-            let is_too_new = |version: &Version| {
-                version.name == OLDEST && object.pod().is_some_and(has_native_sidecar)
-            };
+            let is_too_new = |version: &Version| version.name == OLDEST && object.pod().is_some_and(has_native_sidecar);
             let versions = self.versions.iter_mut().filter(|version| !is_too_new(version));
             broken.extend(versions.filter_map(|version| version.refusal(object)));
             found.extend(broken.into_iter().map(|what| format!("{}: {what}", object.id())));
@@ -86,7 +84,7 @@ fn unsafe_container(container: &Value) -> Vec<String> {
         .map(|(pointer, value)| format!("securityContext{pointer} is {}, not {value}", at(security, pointer)))
         .collect();
     // Without a number, Kubernetes cannot tell whether the image's user is root.
-    if !security["runAsUser"].as_u64().is_some_and(|user| user > 0) {
+    if security["runAsUser"].as_u64().is_none_or(|user| user == 0) {
         found.push(format!("runs as user {}", security["runAsUser"]));
     }
     for pointer in ["/requests/cpu", "/requests/memory", "/limits/memory"] {

@@ -49,9 +49,11 @@ impl Version {
             return known.then(|| format!("file:///operator.json#/$defs/{}", object.kind()));
         }
         let is_of_kind = |definition: &Value| {
-            definition["x-kubernetes-group-version-kind"].as_array().into_iter().flatten().any(|of| {
-                of["group"] == group && of["version"] == version && of["kind"] == object.kind()
-            })
+            definition["x-kubernetes-group-version-kind"]
+                .as_array()
+                .into_iter()
+                .flatten()
+                .any(|of| of["group"] == group && of["version"] == version && of["kind"] == object.kind())
         };
         let definitions = self.definitions["$defs"].as_object().unwrap();
         let name = definitions.iter().find(|(_, definition)| is_of_kind(definition)).map(|(name, _)| name)?;

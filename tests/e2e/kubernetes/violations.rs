@@ -48,7 +48,12 @@ fn every_way_to_break_an_object_is_noticed() {
         ("Deployment", container("/securityContext"), None, "runAsNonRoot is null"),
         ("Deployment", container("/securityContext/runAsUser"), Some(json!(0)), "runs as user 0"),
         ("Deployment", container("/securityContext/runAsUser"), None, "runs as user null"),
-        ("Deployment", container("/securityContext/readOnlyRootFilesystem"), Some(json!(false)), "readOnlyRootFilesystem"),
+        (
+            "Deployment",
+            container("/securityContext/readOnlyRootFilesystem"),
+            Some(json!(false)),
+            "readOnlyRootFilesystem",
+        ),
         ("Deployment", container("/securityContext/allowPrivilegeEscalation"), None, "allowPrivilegeEscalation"),
         ("Deployment", container("/securityContext/privileged"), Some(json!(true)), "privileged"),
         ("Deployment", container("/securityContext/capabilities/add"), Some(json!(["NET_RAW"])), "capabilities"),

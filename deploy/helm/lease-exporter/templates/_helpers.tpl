@@ -66,14 +66,11 @@ seccompProfile:
 - name: lease-exporter-secrets
   secret:
     secretName: {{ .Values.secretName }}
+    # Whoever the exporter runs as must read them, and no container sees them that does not mount this volume.
+    defaultMode: 0444
     {{- if eq .Values.mode "sidecar" }}
     # The pod starts without the Secret too, because an observer must not hold up what it observes.
     optional: true
-    # Whoever the exporter runs as must read them, and no container sees them that does not mount this volume.
-    defaultMode: 0444
-    {{- else }}
-    # With fsGroup: for the exporter's group, and nobody else.
-    defaultMode: 0440
     {{- end }}
 {{- end }}
 {{- with .Values.extraVolumes }}
@@ -108,6 +105,8 @@ seccompProfile:
     httpGet:
       path: /-/ready
       port: lease-exporter
+  # So that `kubectl describe pod` shows what is wrong with a configuration that cannot be used.
+  terminationMessagePolicy: FallbackToLogsOnError
   {{- with .Values.resources }}
   resources:
     {{- toYaml . | nindent 4 }}
