@@ -1,0 +1,3 @@
+//! From the exporter to whoever is told: the files that are shipped, in a real Prometheus and a real Alertmanager.
+
+mod servers_themselves;
