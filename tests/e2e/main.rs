@@ -27,6 +27,7 @@ mod preset;
 mod proxy;
 mod redis;
 mod reload;
+mod rollout;
 mod secrets;
 #[path = "../servers/mod.rs"]
 mod servers;
