@@ -95,13 +95,23 @@ fn unsafe_container(container: &Value) -> Vec<String> {
     let image = container["image"].as_str().unwrap_or_default();
     let name = image.rsplit('/').next().unwrap_or_default();
     match name.split_once(':') {
-        Some(("lease-exporter", version)) if version != env!("CARGO_PKG_VERSION") => {
-            found.push(format!("its image is of version {version}"));
+        Some(("lease-exporter", version)) => {
+            if version != env!("CARGO_PKG_VERSION") {
+                found.push(format!("its image is of version {version}"));
+            }
+            found.extend(unknown_arguments(container));
         }
         None | Some((_, "" | "latest")) => found.push(format!("its image {image:?} has no version")),
         Some(_) => {}
     }
     found
+}
+
+/// What the program says of arguments that it does not have. Asked for help as well, it does nothing else.
+fn unknown_arguments(container: &Value) -> Option<String> {
+    let arguments = at(container, "/args").as_array().into_iter().flatten().filter_map(Value::as_str);
+    let finished = run(&arguments.chain(["--help"]).collect::<Vec<_>>());
+    (finished.code != Some(0)).then(|| format!("the program does not take its arguments: {}", finished.stderr))
 }
 
 fn wrong_exporter(container: &Value) -> Vec<String> {

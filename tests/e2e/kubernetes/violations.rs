@@ -17,7 +17,10 @@ fn put(object: &mut Value, pointer: &str, value: Option<Value>) {
     let (parent, key) = pointer.rsplit_once('/').unwrap();
     let key = key.replace("~1", "/");
     match (object.pointer_mut(parent).unwrap(), value) {
-        (Value::Array(list), Some(value)) => list[key.parse::<usize>().unwrap()] = value,
+        (Value::Array(list), Some(value)) => match list.get_mut(key.parse::<usize>().unwrap()) {
+            Some(there) => *there = value,
+            None => list.push(value),
+        },
         (Value::Array(list), None) => _ = list.remove(key.parse().unwrap()),
         (map, Some(value)) => map[key] = value,
         (map, None) => _ = map.as_object_mut().unwrap().remove(&key).unwrap(),
@@ -61,6 +64,7 @@ fn every_way_to_break_an_object_is_noticed() {
         ("Deployment", container("/resources/limits/memory"), None, "limits/memory"),
         ("Deployment", container("/image"), Some(json!("lease-exporter:9.9.9")), "of version 9.9.9"),
         ("Deployment", container("/image"), Some(json!("a.example:5000/lease-exporter")), "has no version"),
+        ("Deployment", container("/args/1"), Some(json!("--log.formt=json")), "does not take its arguments"),
         ("Deployment", container("/livenessProbe/httpGet/path"), Some(json!("/")), "livenessProbe"),
         ("Deployment", container("/readinessProbe"), None, "readinessProbe"),
         ("Deployment", container("/volumeMounts/0/name"), Some(json!("other")), "there is no volume"),
