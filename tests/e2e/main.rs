@@ -10,6 +10,7 @@
     reason = "tests; the exemption in clippy.toml does not reach their helpers"
 )]
 
+mod alerts;
 mod changes;
 mod command;
 mod concurrency;
@@ -18,6 +19,7 @@ mod documentation;
 mod faults;
 mod harness;
 mod hostile;
+mod kubernetes;
 mod limits;
 mod mysql;
 mod packaging;
@@ -26,6 +28,7 @@ mod preset;
 mod proxy;
 mod redis;
 mod reload;
+mod rollout;
 mod secrets;
 #[path = "../servers/mod.rs"]
 mod servers;
