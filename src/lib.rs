@@ -11,6 +11,7 @@ pub mod log;
 mod near;
 pub mod observer;
 pub mod own;
+pub mod panics;
 pub mod preset;
 pub mod scheduler;
 #[cfg(test)]

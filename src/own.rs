@@ -1,7 +1,7 @@
 //! The exporter's own metrics: its build, its configuration, its process.
 
 use prometheus::core::Collector;
-use prometheus::{Gauge, IntGauge, Opts, Registry, TextEncoder};
+use prometheus::{Gauge, IntCounter, IntGauge, Opts, Registry, TextEncoder};
 
 use crate::clock;
 
@@ -11,14 +11,16 @@ pub struct Own {
     registry: Registry,
     last_reload_successful: IntGauge,
     last_reload_success: Gauge,
+    panics: IntCounter,
 }
 
 impl Own {
     /// The names of its metrics, but for `process_*`.
-    pub const NAMES: [&'static str; 3] = [
+    pub const NAMES: [&'static str; 4] = [
         "lease_exporter_build_info",
         "lease_exporter_config_last_reload_successful",
         "lease_exporter_config_last_reload_success_timestamp_seconds",
+        "lease_exporter_panics_total",
     ];
 
     /// Metrics of an exporter whose configuration has just been loaded.
@@ -26,7 +28,7 @@ impl Own {
     /// # Errors
     /// Never in practice: when two metrics have one name.
     pub fn new() -> prometheus::Result<Self> {
-        let [build_info, successful, success_timestamp] = Self::NAMES;
+        let [build_info, successful, success_timestamp, panics] = Self::NAMES;
         let registry = Registry::new();
         let build = Opts::new(build_info, "The build of this exporter; always 1.")
             .const_label("version", env!("CARGO_PKG_VERSION"));
@@ -35,16 +37,18 @@ impl Own {
         let last_reload_successful =
             IntGauge::new(successful, "Whether the last attempt to load the configuration succeeded.")?;
         let last_reload_success = Gauge::new(success_timestamp, "When the configuration was last loaded.")?;
-        let collectors: [Box<dyn Collector>; 4] = [
+        let panics = IntCounter::new(panics, "Panics, each of which ended one request or one reading. Any is a bug.")?;
+        let collectors: [Box<dyn Collector>; 5] = [
             Box::new(build),
             Box::new(last_reload_successful.clone()),
             Box::new(last_reload_success.clone()),
+            Box::new(panics.clone()),
             Box::new(prometheus::process_collector::ProcessCollector::for_self()),
         ];
         for collector in collectors {
             registry.register(collector)?;
         }
-        let own = Self { registry, last_reload_successful, last_reload_success };
+        let own = Self { registry, last_reload_successful, last_reload_success, panics };
         own.loaded();
         Ok(own)
     }
@@ -58,6 +62,12 @@ impl Own {
     /// Notes that the configuration could not be loaded now, so that the one before stays.
     pub fn not_loaded(&self) {
         self.last_reload_successful.set(0);
+    }
+
+    /// What counts panics.
+    #[must_use]
+    pub fn panics(&self) -> IntCounter {
+        self.panics.clone()
     }
 
     /// Its metrics as text format 0.0.4.

@@ -1,46 +1,100 @@
-//! Where the exporter listens: on an address of its own choice, or on the socket that systemd passes.
+//! Where the exporter listens: on addresses and paths of its own choice, or on the sockets that systemd passes.
 
-use std::env;
+mod address;
+mod passed;
+mod path;
+
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener};
+use std::os::unix::net::UnixListener;
 
 use clap::Args;
-use listenfd::ListenFd;
-use rustix::net::sockopt::socket_acceptconn;
+use tracing::info;
 
 use super::Failure;
+use crate::web;
+use address::Address;
+use path::SocketFile;
 
 /// Where to listen.
-#[derive(Clone, Copy, Debug, Args)]
+#[derive(Clone, Debug, Args)]
 pub(super) struct ListenArguments {
-    /// The address to serve on; without a host, on all
-    #[arg(long = "web.listen-address", value_name = "[HOST]:PORT", default_value = ":10987", value_parser = address)]
-    address: SocketAddr,
+    /// The address to serve on; without a host, on all; or a socket of this machine; may be given several times
+    #[arg(
+        long = "web.listen-address",
+        value_name = "[HOST]:PORT|unix:PATH",
+        default_value = ":10987",
+        value_parser = Address::parse
+    )]
+    addresses: Vec<Address>,
 
-    /// Serve on the socket that systemd passes, instead of an address
-    #[arg(long = "web.systemd-socket", conflicts_with = "address")]
+    /// Serve on the sockets that systemd passes, instead of addresses
+    #[arg(long = "web.systemd-socket", conflicts_with = "addresses")]
     systemd_socket: bool,
+}
+
+/// A socket that listens.
+#[derive(Debug)]
+enum Socket {
+    Tcp(TcpListener),
+    Unix(UnixListener),
+}
+
+/// Sockets that listen, and the files that go with them.
+#[derive(Debug)]
+pub(super) struct Sockets {
+    sockets: Vec<Socket>,
+    files: Vec<SocketFile>,
 }
 
 impl ListenArguments {
     /// Listens. Comes before any thread is started, because it takes the variables that speak of a passed socket out of
-    /// the environment.
-    pub(super) fn listen(self) -> Result<TcpListener, Failure> {
-        let listener = if self.systemd_socket { passed()? } else { bind(self.address)? };
-        listener.set_nonblocking(true).map_err(cannot_listen)?;
-        Ok(listener)
+    /// the environment, and because the rights of a socket's file are those of the process when it is made.
+    pub(super) fn listen(&self) -> Result<Sockets, Failure> {
+        if self.systemd_socket {
+            return Ok(Sockets { sockets: passed::sockets()?, files: Vec::new() });
+        }
+        let (mut sockets, mut files) = (Vec::new(), Vec::new());
+        for address in &self.addresses {
+            sockets.push(match address {
+                Address::Tcp(address) => Socket::Tcp(bind(*address)?),
+                Address::Unix(path) => {
+                    let (socket, file) = path::bind(path)?;
+                    files.push(file);
+                    Socket::Unix(socket)
+                }
+            });
+        }
+        Ok(Sockets { sockets, files })
     }
 }
 
-/// An address as Prometheus exporters take it: `:10987` is every address of the machine.
-fn address(text: &str) -> Result<SocketAddr, String> {
-    if let Some(port) = text.strip_prefix(':') {
-        let port = port.parse().map_err(|_| format!("`{port}` is no port; write `:10987`"))?;
-        return Ok(SocketAddr::new(IpAddr::V6(Ipv6Addr::UNSPECIFIED), port));
+impl Sockets {
+    /// Has the runtime that this is called in accept connections on them, and says where they are. The files go when the
+    /// second value does.
+    pub(super) fn accepting(self) -> Result<(Vec<web::Listener>, impl Drop), Failure> {
+        let listeners: io::Result<_> = self.sockets.into_iter().map(Socket::accepting).collect();
+        Ok((listeners.map_err(cannot_listen)?, path::Files(self.files)))
     }
-    let text = text.replacen("localhost:", "127.0.0.1:", 1);
-    text.parse()
-        .map_err(|_| "not an address with a port; write `:10987`, `127.0.0.1:10987` or `[::1]:10987`".to_owned())
+}
+
+impl Socket {
+    fn accepting(self) -> io::Result<web::Listener> {
+        match self {
+            Self::Tcp(socket) => {
+                socket.set_nonblocking(true)?;
+                info!(address = %socket.local_addr()?, "listening");
+                Ok(tokio::net::TcpListener::from_std(socket)?.into())
+            }
+            Self::Unix(socket) => {
+                socket.set_nonblocking(true)?;
+                let address = socket.local_addr()?;
+                let path = address.as_pathname().map_or("(unnamed)".into(), |path| path.to_string_lossy());
+                info!(address = %format_args!("unix:{path}"), "listening");
+                Ok(tokio::net::UnixListener::from_std(socket)?.into())
+            }
+        }
+    }
 }
 
 /// Listens on an address; where a machine has no IPv6, every address means every IPv4 address.
@@ -56,39 +110,7 @@ fn bind(address: SocketAddr) -> Result<TcpListener, Failure> {
     })
 }
 
-/// The one socket that was passed, as `sd_listen_fds(3)` describes.
-fn passed() -> Result<TcpListener, Failure> {
-    // Without it nothing says that the descriptors are meant for this process, and the crate would take them all the same.
-    let mut sockets = match env::var_os("LISTEN_PID") {
-        Some(_) => ListenFd::from_env(),
-        None => ListenFd::empty(),
-    };
-    match sockets.len() {
-        0 => Err(refused(
-            "no socket was passed: start the exporter through a systemd .socket unit, or leave the option out",
-        )),
-        1 => {
-            let listener =
-                sockets.take_tcp_listener(0).ok().flatten().filter(|socket| is_listening(socket).unwrap_or(false));
-            listener.ok_or_else(|| {
-                refused("what was passed is no TCP socket that listens: the .socket unit needs `ListenStream=` with a port, and `Accept=no`")
-            })
-        }
-        many => Err(refused(&format!(
-            "{many} sockets were passed, one is needed: give the .socket unit one `ListenStream=`"
-        ))),
-    }
-}
-
-fn is_listening(socket: &TcpListener) -> io::Result<bool> {
-    Ok(socket_acceptconn(socket)?)
-}
-
 /// When the system refuses what it never refuses to a socket that is sound.
-pub(super) fn cannot_listen(error: io::Error) -> Failure {
+fn cannot_listen(error: io::Error) -> Failure {
     Failure::System(format!("cannot listen: {error}"))
-}
-
-fn refused(why: &str) -> Failure {
-    Failure::Configuration(format!("--web.systemd-socket: {why}"))
 }

@@ -4,6 +4,7 @@ use std::convert::Infallible;
 use std::path::{Path, PathBuf};
 
 use tokio::signal::unix::Signal;
+use tokio::sync::mpsc::Receiver;
 use tracing::{error, info};
 
 use super::exporter::Exporter;
@@ -12,6 +13,7 @@ use super::{Failure, sources};
 use crate::config::{Config, Source};
 use crate::lease::TokenKey;
 use crate::observer::{Beginning, Observer};
+use crate::web::{Asked, Reloaded};
 
 /// What the exporter goes by now, and where that came from.
 #[derive(Debug)]
@@ -39,23 +41,42 @@ impl Reload {
         Ok((Self { file: file.to_owned(), process_key, key, sources: config.sources }, observer))
     }
 
-    /// Loads the configuration again at each signal. One that cannot be used changes nothing but what is said of it.
-    pub(super) async fn at_each(mut self, mut hangups: Signal, exporter: &Exporter, notify: &Notify) -> Infallible {
+    /// Loads the configuration again at each signal, and each time that a client asks for it: one after the other.
+    pub(super) async fn at_each(
+        mut self,
+        mut hangups: Signal,
+        mut requests: Receiver<Asked>,
+        exporter: &Exporter,
+        notify: &Notify,
+    ) -> Infallible {
         loop {
-            hangups.recv().await;
+            let asked = tokio::select! {
+                _ = hangups.recv() => None,
+                Some(asked) = requests.recv() => Some(asked),
+            };
             notify.reloading();
-            match self.load().await {
-                Ok(config) => {
-                    exporter.replace(self.follow(config, &exporter.observer()).await);
-                    exporter.own().loaded();
-                    info!(sources = self.sources.len(), "the configuration was loaded again");
-                }
-                Err(failure) => {
-                    exporter.own().not_loaded();
-                    error!(error = %failure, "the configuration cannot be used: the one before stays");
-                }
-            }
+            let reloaded = self.once(exporter).await;
             notify.ready();
+            if let Some(asked) = asked {
+                asked.tell(reloaded);
+            }
+        }
+    }
+
+    /// Loads the configuration again. One that cannot be used changes nothing but what is said of it.
+    async fn once(&mut self, exporter: &Exporter) -> Reloaded {
+        match self.load().await {
+            Ok(config) => {
+                exporter.replace(self.follow(config, &exporter.observer()).await);
+                exporter.own().loaded();
+                info!(sources = self.sources.len(), "the configuration was loaded again");
+                Reloaded::Taken
+            }
+            Err(failure) => {
+                exporter.own().not_loaded();
+                error!(error = %failure, "the configuration cannot be used: the one before stays");
+                Reloaded::Refused
+            }
         }
     }
 

@@ -1,22 +1,21 @@
 //! `lease-exporter --config.file=FILE`: serves until it is told to stop.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
 use clap::Args;
-use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
-use tracing::info;
 
-use super::Failure;
 use super::exporter::Exporter;
-use super::listener::{ListenArguments, cannot_listen};
+use super::listener::ListenArguments;
 use super::notify::Notify;
 use super::reload::Reload;
 use super::signals::{Signals, hangups};
-use crate::log;
-use crate::web::{self, Limits, Settings, Site};
+use super::{Failure, sources};
+use crate::web::config::Watched;
+use crate::web::{self, Gate, Limits, Listener, Reloader, Settings, Site};
+use crate::{log, panics};
 
 /// How the exporter serves.
 #[derive(Clone, Debug, Args)]
@@ -28,6 +27,10 @@ pub(super) struct Arguments {
     #[command(flatten)]
     listen: ListenArguments,
 
+    /// TLS and who may ask, in the format of all Prometheus exporters; changes of it are picked up
+    #[arg(long = "web.config.file", value_name = "FILE")]
+    web_config_file: Option<PathBuf>,
+
     /// The path of the metrics
     #[arg(long = "web.telemetry-path", value_name = "PATH", default_value = "/metrics", value_parser = path)]
     telemetry_path: String,
@@ -35,6 +38,14 @@ pub(super) struct Arguments {
     /// How many requests may look at sources at once; more are refused; 0 for no limit
     #[arg(long = "web.max-requests", value_name = "NUMBER", default_value_t = 40)]
     max_requests: usize,
+
+    /// Let a POST to `/-/reload` load the configuration again, as SIGHUP does
+    #[arg(long = "web.enable-lifecycle")]
+    lifecycle: bool,
+
+    /// Serve `/leases/SOURCE/LEASE/live`, which fails while the lease is stalled, for probes of Kubernetes
+    #[arg(long = "web.enable-probes")]
+    probes: bool,
 
     #[command(flatten)]
     log: LogArguments,
@@ -73,29 +84,43 @@ pub(super) fn run(arguments: &Arguments) -> Result<(), Failure> {
     arguments.log.start();
     let (reload, observer) = Reload::first(arguments.config_file.as_deref())?;
     let exporter = Arc::new(Exporter::new(observer)?);
+    panics::count(exporter.own().panics());
     let settings = Settings {
         telemetry_path: arguments.telemetry_path.clone(),
         max_requests: arguments.max_requests,
+        probes: arguments.probes,
         ..Settings::default()
     };
-    let (listener, notify) = (arguments.listen.listen()?, Notify::from_environment());
+    let (reloader, requests) = Reloader::new();
+    let mut site = Site::new(Arc::clone(&exporter), settings);
+    if arguments.lifecycle {
+        site = site.with_reloader(reloader.clone());
+    }
+    let gate = gate(site, arguments.web_config_file.as_deref())?;
+    let (sockets, notify) = (arguments.listen.listen()?, Notify::from_environment());
     block_on(async {
         // Before anybody can know that it is there: without this, the signal would end it.
         let hangups = hangups()?;
-        let listener = TcpListener::from_std(listener).map_err(cannot_listen)?;
-        info!(address = %listener.local_addr().map_err(cannot_listen)?, "listening");
+        let (listeners, _files) = sockets.accepting()?;
         let (signals, stop) = (Signals::also(&[])?, CancellationToken::new());
-        let serving = notify.of(serve(listener, Arc::clone(&exporter), settings, stop.clone()), &stop);
+        let serving = notify.of(web::serve(listeners, Arc::new(gate), Limits::default(), stop.clone()), &stop);
         let work = async {
             tokio::select! {
                 () = serving => {}
-                never = reload.at_each(hangups, &exporter, &notify) => match never {},
+                never = reload.at_each(hangups, requests, &exporter, &notify) => match never {},
             }
         };
         // Whoever asks twice does not want to wait for requests under way.
         let _ = signals.end(stop.clone(), work).await;
         Ok(())
     })?
+}
+
+/// The site with somebody at its door, if a file says who.
+fn gate(site: Site<Exporter>, web_config_file: Option<&Path>) -> Result<Gate<Exporter>, Failure> {
+    let Some(file) = web_config_file else { return Ok(Gate::open(site)) };
+    let watched = Watched::first(file).map_err(|error| Failure::Configuration(error.to_string()))?;
+    Ok(Gate::watched(site, watched, sources::random_bytes()?))
 }
 
 /// Two threads that answer; reading and rendering have theirs beside them.
@@ -117,12 +142,13 @@ pub(super) fn block_on<T>(command: impl Future<Output = T>) -> Result<T, Failure
     Ok(done)
 }
 
-/// Serves what an exporter shows until shutdown.
+/// Serves what an exporter shows until shutdown, to anybody.
 pub(super) async fn serve(
-    listener: TcpListener,
+    listener: impl Into<Listener>,
     exporter: Arc<Exporter>,
     settings: Settings,
     shutdown: CancellationToken,
 ) {
-    web::serve(listener, Arc::new(Site::new(exporter, settings)), Limits::default(), shutdown).await;
+    let gate = Gate::open(Site::new(exporter, settings));
+    web::serve(vec![listener.into()], Arc::new(gate), Limits::default(), shutdown).await;
 }

@@ -56,10 +56,15 @@ pub(super) fn exposition(config: &Config) -> Exposition {
 
 /// A key that nobody knows.
 pub(super) fn random_key() -> Result<TokenKey, Failure> {
+    random_bytes().map(|secret| TokenKey::new(&secret))
+}
+
+/// Bytes that nobody knows.
+pub(super) fn random_bytes() -> Result<[u8; 32], Failure> {
     let mut secret = [0; 32];
     getrandom::fill(&mut secret)
-        .map_err(|error| Failure::System(format!("the system has no random bytes for a token key: {error}")))?;
-    Ok(TokenKey::new(&secret))
+        .map_err(|error| Failure::System(format!("the system has no random bytes for a key: {error}")))?;
+    Ok(secret)
 }
 
 /// A source as it is observed. Nothing is opened yet.

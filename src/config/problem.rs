@@ -256,7 +256,7 @@ pub struct Shown(Box<str>);
 impl Shown {
     const LONGEST: usize = 60;
 
-    pub(super) fn new(value: &str) -> Self {
+    pub(crate) fn new(value: &str) -> Self {
         if value.contains("://") || value.contains(['@', '=']) {
             return Self("(not shown)".into());
         }

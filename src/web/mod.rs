@@ -6,13 +6,22 @@
 //! | `/metrics`, or as `--web.telemetry-path` says | the metrics, as Prometheus text |
 //! | `/api/v1/leases` | the leases as JSON, as [`json`](crate::expose::json) describes |
 //! | `/-/healthy`, `/-/ready` | 200 while the server runs; they say nothing of a store or a lease |
+//! | `/-/reload` | by POST, with `--web.enable-lifecycle`: the configuration is loaded again |
+//! | `/leases/{source}/{lease}/live` | with `--web.enable-probes`: 503 if the lease is stalled, 200 if not or not known |
 //! | `/style.css`, `/live.js`, `/favicon.ico` | what the page asks for |
 //!
-//! Every path takes GET and HEAD, ignores the query, and never reads a body. A request can choose nothing but the path
+//! Every other path takes GET and HEAD, ignores the query, and never reads a body. A request can choose nothing but the path
 //! and how long it is willing to wait, so it cannot make the exporter read anything that is not configured.
 
 mod body;
+pub mod config;
+mod crowd;
 mod deadline;
+mod gate;
+mod lifecycle;
+mod listener;
+mod login;
+mod probe;
 mod reply;
 mod server;
 mod site;
@@ -28,6 +37,9 @@ use tokio::time::Instant;
 use crate::observer::Observed;
 
 pub use body::Chunks;
+pub use gate::Gate;
+pub use lifecycle::{Asked, Reloaded, Reloader};
+pub use listener::Listener;
 pub use server::{Limits, serve};
 pub use site::{Settings, Site, is_taken};
 

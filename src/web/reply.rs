@@ -58,6 +58,11 @@ pub(super) fn error(status: StatusCode) -> Reply {
     }
 }
 
+/// Why there is no content, in words of one's own that say nothing of the inside.
+pub(super) fn refusal(status: StatusCode, why: &'static str) -> Reply {
+    reply(status, TEXT, why.into())
+}
+
 fn reply(status: StatusCode, content_type: &'static str, body: Chunks) -> Reply {
     // HEAD needs the length too, and hyper knows it only from a body that it sends.
     let length = body.len();

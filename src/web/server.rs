@@ -1,7 +1,5 @@
-//! Connections: accepting them, limiting them, letting them finish.
+//! Connections: limiting them, protecting them, letting them finish.
 
-use std::convert::Infallible;
-use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -10,19 +8,25 @@ use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::graceful::{GracefulShutdown, Watcher};
 use tokio::io::{AsyncRead, AsyncWrite};
-use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::Semaphore;
-use tokio::time::{Instant, sleep, timeout};
+use tokio::sync::mpsc;
+use tokio::task::JoinSet;
+use tokio::time::timeout;
 use tokio_io_timeout::TimeoutStream;
 use tokio_util::sync::CancellationToken;
 
-use super::{Content, Site};
+use super::config::WebConfig;
+use super::crowd::{Crowd, Place};
+use super::listener::{Acceptance, Listener, Stream};
+use super::{Content, Gate};
 
 /// What a client may use up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// How many connections may be open at once, of this listener. Further clients wait in the system's queue.
+    /// How many connections may be open at once, of all listeners together. When there are so many, one that has been
+    /// idle makes room for the next; while none is idle, further clients wait in the system's queue.
     pub connections: usize,
+    /// How long a client may take to agree on how the connection is protected.
+    pub handshake: Duration,
     /// How long a client may take to send the head of a request, and so how long a connection may be idle between two.
     /// A little more than a usual scrape interval, so that Prometheus keeps its connection.
     pub head: Duration,
@@ -36,6 +40,7 @@ impl Default for Limits {
     fn default() -> Self {
         Self {
             connections: 512,
+            handshake: Duration::from_secs(10),
             head: Duration::from_secs(65),
             write: Duration::from_secs(30),
             drain: Duration::from_secs(15),
@@ -43,96 +48,118 @@ impl Default for Limits {
     }
 }
 
-/// How long to wait after a failed accept: out of file descriptors, an immediate retry fails too and takes a whole core.
-const PAUSE: Duration = Duration::from_millis(75);
-/// How often a failing accept is logged at the most.
-const QUIET: Duration = Duration::from_secs(10);
 /// The most that the head of a request may take up.
 const HEAD_BYTES: usize = 32 * 1024;
 
-/// Serves the site on a listener until shutdown, then lets requests under way finish within the limit.
+/// Serves the site on these listeners until shutdown, then lets requests under way finish within the limit.
 ///
 /// Whatever a connection does, a panic included, ends that connection alone. If the returned future is dropped, all its
 /// connections are.
-pub async fn serve(listener: TcpListener, site: Arc<Site<impl Content>>, limits: Limits, shutdown: CancellationToken) {
+pub async fn serve(
+    listeners: Vec<Listener>,
+    gate: Arc<Gate<impl Content>>,
+    limits: Limits,
+    shutdown: CancellationToken,
+) {
     let graceful = GracefulShutdown::new();
-    let connections = Arc::new(Semaphore::new(limits.connections.clamp(1, Semaphore::MAX_PERMITS)));
+    let crowd = Crowd::of(limits.connections);
     let cut = CancellationToken::new();
     let _cut_on_drop = cut.clone().drop_guard();
-    let accepting = async {
-        let mut acceptance = Acceptance { listener, logged: None };
-        // Nothing closes the semaphore, so this only ends by being dropped.
-        while let Ok(permit) = Arc::clone(&connections).acquire_owned().await {
-            let stream = acceptance.next().await;
-            let (site, watcher, cut) = (Arc::clone(&site), graceful.watcher(), cut.clone());
+    // Each listener accepts one connection ahead: only then is it known that somebody needs a place.
+    let (sender, mut accepted) = mpsc::channel(1);
+    let mut accepting = JoinSet::new();
+    for listener in listeners {
+        let sender = sender.clone();
+        accepting.spawn(async move {
+            let mut acceptance = Acceptance::on(listener);
+            while sender.send(acceptance.next().await).await.is_ok() {}
+        });
+    }
+    let connecting = async {
+        while let Some(stream) = accepted.recv().await {
+            let place = crowd.place().await;
+            let (gate, watcher) = (Arc::clone(&gate), graceful.watcher());
+            let (cut, shutdown) = (cut.clone(), shutdown.clone());
             tokio::spawn(async move {
-                let _permit = permit;
                 tokio::select! {
-                    () = connection(stream, &site, limits, watcher) => {}
+                    () = connection(stream, &gate, limits, &place, watcher, &shutdown) => {}
+                    () = place.asked_to_leave() => tracing::debug!("an idle connection made room for another"),
                     () = cut.cancelled() => {}
                 }
             });
         }
     };
     tokio::select! {
-        () = accepting => {}
+        () = connecting => {}
         () = shutdown.cancelled() => {}
     }
+    accepting.shutdown().await;
+    drop(accepted);
     if timeout(limits.drain, graceful.shutdown()).await.is_err() {
         tracing::warn!(limit = ?limits.drain, "requests still under way at the end of the shutdown limit were cut off");
     }
 }
 
-/// Accepts connections, and goes on whatever happens.
-struct Acceptance {
-    listener: TcpListener,
-    logged: Option<Instant>,
-}
-
-impl Acceptance {
-    async fn next(&mut self) -> TcpStream {
-        loop {
-            match self.listener.accept().await {
-                Ok((stream, _)) => return stream,
-                // The client went away before it was accepted.
-                Err(error) if error.kind() == io::ErrorKind::ConnectionAborted => {}
-                Err(error) => {
-                    if self.logged.is_none_or(|at| at.elapsed() >= QUIET) {
-                        self.logged = Some(Instant::now());
-                        tracing::warn!(%error, "a connection could not be accepted");
-                    }
-                    sleep(PAUSE).await;
-                }
-            }
-        }
-    }
-}
-
 /// Serves one connection until it ends. HTTP/1.1 alone: hyper has no limit while it sniffs for HTTP/2.
-async fn connection(stream: TcpStream, site: &Site<impl Content>, limits: Limits, watcher: Watcher) {
-    // An answer is written in few large pieces; waiting to fill packets would only delay the last one.
-    if let Err(error) = stream.set_nodelay(true) {
-        tracing::debug!(%error, "TCP_NODELAY could not be set");
+async fn connection(
+    stream: Stream,
+    gate: &Gate<impl Content>,
+    limits: Limits,
+    place: &Place,
+    watcher: Watcher,
+    shutdown: &CancellationToken,
+) {
+    match stream {
+        Stream::Tcp(stream) => protected(stream, gate, limits, place, watcher, shutdown).await,
+        Stream::Unix(stream) => protected(stream, gate, limits, place, watcher, shutdown).await,
     }
-    exchange(stream, site, limits, watcher).await;
 }
 
-/// Answers the requests that come over a stream, encrypted or not.
-async fn exchange(
+/// Protects the connection if it has to be, and then serves it.
+async fn protected(
     stream: impl AsyncRead + AsyncWrite + Send + 'static,
-    site: &Site<impl Content>,
+    gate: &Gate<impl Content>,
     limits: Limits,
+    place: &Place,
     watcher: Watcher,
+    shutdown: &CancellationToken,
 ) {
     // hyper does not limit a client that does not read.
     let mut stream = TimeoutStream::new(stream);
     stream.set_write_timeout(Some(limits.write));
-    let answer = service_fn(async |request| Ok::<_, Infallible>(site.answer(&request).await));
+    let stream = Box::pin(stream);
+    let rules = gate.rules().await;
+    let Some(tls) = &rules.tls else { return exchange(stream, gate, &rules, limits, place, watcher).await };
+    let agreed = tokio::select! {
+        agreed = timeout(limits.handshake, tls.acceptor().accept(stream)) => agreed,
+        // It has asked for nothing yet.
+        () = shutdown.cancelled() => return,
+    };
+    match agreed {
+        Ok(Ok(stream)) => exchange(stream, gate, &rules, limits, place, watcher).await,
+        Ok(Err(error)) => tracing::debug!(%error, "a connection could not be protected"),
+        Err(_) => tracing::debug!("a connection took too long to be protected"),
+    }
+}
+
+/// Answers the requests that come over a stream, encrypted or not.
+async fn exchange(
+    stream: impl AsyncRead + AsyncWrite + Send + Unpin + 'static,
+    gate: &Gate<impl Content>,
+    rules: &Arc<WebConfig>,
+    limits: Limits,
+    place: &Place,
+    watcher: Watcher,
+) {
+    let answer = service_fn(async |request| {
+        let _busy = place.busy();
+        gate.answer(&request, rules).await
+    });
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(limits.head)
         .max_buf_size(HEAD_BYTES)
-        .serve_connection(TokioIo::new(Box::pin(stream)), answer);
+        .serve_connection(TokioIo::new(stream), answer);
     if let Err(error) = watcher.watch(connection).await {
         tracing::debug!(%error, "a connection ended early");
     }

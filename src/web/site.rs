@@ -5,15 +5,15 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use hyper::body::Body;
-use hyper::header::CONNECTION;
 use hyper::{Method, Request, StatusCode};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::Instant;
 
-use super::Content;
 use super::body::Chunks;
 use super::deadline::Patience;
+use super::lifecycle::{self, Reloader};
 use super::reply::{self, Reply};
+use super::{Content, probe};
 use crate::clock;
 use crate::expose::{json, page};
 use crate::lease::SourceSnapshot;
@@ -31,6 +31,8 @@ pub struct Settings {
     pub patience: Duration,
     /// How long to look at sources at the most, whatever a request says.
     pub most_patience: Duration,
+    /// Whether there are probes of single leases.
+    pub probes: bool,
 }
 
 impl Default for Settings {
@@ -40,6 +42,7 @@ impl Default for Settings {
             max_requests: 40,
             patience: Duration::from_secs(10),
             most_patience: Duration::from_secs(120),
+            probes: false,
         }
     }
 }
@@ -51,6 +54,8 @@ pub struct Site<C> {
     telemetry_path: String,
     patience: Patience,
     requests: Option<Arc<Semaphore>>,
+    probes: bool,
+    reloader: Option<Reloader>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -59,6 +64,7 @@ enum Route {
     Page,
     Leases,
     Alive,
+    Probe,
     Asset(&'static str, &'static str),
 }
 
@@ -80,47 +86,57 @@ fn fixed(path: &str) -> Option<Route> {
 /// Whether a path already gives something else than the metrics.
 #[must_use]
 pub fn is_taken(path: &str) -> bool {
-    fixed(path).is_some()
+    fixed(path).is_some() || path == lifecycle::PATH || probe::named(path).is_some()
 }
 
 impl<C: Content> Site<C> {
     /// A site with this content.
     #[must_use]
     pub fn new(content: Arc<C>, settings: Settings) -> Self {
-        let Settings { telemetry_path, max_requests, patience, most_patience } = settings;
+        let Settings { telemetry_path, max_requests, patience, most_patience, probes } = settings;
         Self {
             content,
             telemetry_path,
             patience: Patience { by_default: patience, at_most: most_patience },
             requests: (max_requests > 0).then(|| Arc::new(Semaphore::new(max_requests.min(Semaphore::MAX_PERMITS)))),
+            probes,
+            reloader: None,
         }
+    }
+
+    /// The same site, where the configuration can be loaded again by a request.
+    #[must_use]
+    pub fn with_reloader(self, reloader: Reloader) -> Self {
+        Self { reloader: Some(reloader), ..self }
     }
 
     /// Answers a request. Its body is not read.
     pub(super) async fn answer(&self, request: &Request<impl Body>) -> Reply {
-        let reply = match self.route(request.uri().path()) {
+        if request.uri().path() == lifecycle::PATH {
+            return lifecycle::answer(self.reloader.as_ref(), request.method(), request.headers()).await;
+        }
+        match self.route(request.uri().path()) {
             None => reply::error(StatusCode::NOT_FOUND),
             Some(_) if !matches!(*request.method(), Method::GET | Method::HEAD) => {
                 reply::error(StatusCode::METHOD_NOT_ALLOWED)
             }
             Some(route) => self.serve(route, request).await,
-        };
-        if request.body().is_end_stream() {
-            reply
-        } else {
-            // What was not read would be taken for the next request.
-            reply::with(reply, CONNECTION, "close")
         }
     }
 
     fn route(&self, path: &str) -> Option<Route> {
-        if path == self.telemetry_path { Some(Route::Metrics) } else { fixed(path) }
+        if path == self.telemetry_path {
+            return Some(Route::Metrics);
+        }
+        fixed(path).or_else(|| (self.probes && probe::named(path).is_some()).then_some(Route::Probe))
     }
 
     async fn serve(&self, route: Route, request: &Request<impl Body>) -> Reply {
         match route {
             Route::Alive => return reply::content(reply::TEXT, "OK\n"),
             Route::Asset(content_type, body) => return reply::asset(content_type, body),
+            // A probe is not counted: to refuse it would look like a lease that is stalled.
+            Route::Probe => return self.probe(request).await,
             Route::Metrics | Route::Page | Route::Leases => {}
         }
         // Held until the answer is made and not until it is sent: otherwise a few clients that do not read would keep
@@ -138,6 +154,14 @@ impl<C: Content> Site<C> {
             _ => self.page(&observed).map(reply::page),
         };
         rendered.unwrap_or_else(|| reply::error(StatusCode::INTERNAL_SERVER_ERROR))
+    }
+
+    async fn probe(&self, request: &Request<impl Body>) -> Reply {
+        let Some((source, lease)) = probe::named(request.uri().path()) else {
+            return reply::error(StatusCode::NOT_FOUND);
+        };
+        let deadline = Instant::now() + self.patience.with(request.headers());
+        probe::answer(&*self.content, &source, &lease, deadline).await
     }
 
     /// A permit to look at sources; `Ok(None)` where there is no limit.

@@ -13,7 +13,7 @@ use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
-use super::{Limits, Settings, Site, is_taken, serve};
+use super::{Gate, Limits, Settings, Site, is_taken, serve};
 use content::Fake;
 
 /// A server that runs until it is dropped or shut down.
@@ -28,8 +28,8 @@ impl Server {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let shutdown = CancellationToken::new();
-        let site = Arc::new(Site::new(Arc::new(content), settings));
-        let task = tokio::spawn(serve(listener, site, limits, shutdown.clone()));
+        let gate = Arc::new(Gate::open(Site::new(Arc::new(content), settings)));
+        let task = tokio::spawn(serve(vec![listener.into()], gate, limits, shutdown.clone()));
         Self { address, shutdown, task }
     }
 

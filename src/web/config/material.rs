@@ -1,0 +1,99 @@
+//! The files that a configuration is made of: what they hold, and how to see that they have changed.
+
+use std::fs::{self, File, Metadata};
+use std::io::Read as _;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+
+use sha2::{Digest as _, Sha256};
+
+use crate::clock;
+use crate::config::FileFault;
+
+/// Longer than any such file need be, and short enough for a device to be noticed.
+const LONGEST: u64 = 1024 * 1024;
+/// Two changes within so many seconds may leave a file with one time: file systems count no finer than ticks, some no
+/// finer than seconds.
+const UNSURE: f64 = 2.0;
+
+/// Files that were read, whether or not they could be.
+#[derive(Debug, Default)]
+pub(super) struct Material {
+    seen: Vec<(PathBuf, Stamp)>,
+    digest: Sha256,
+}
+
+/// What tells a file from another of its name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Stamp {
+    Absent,
+    Of { device: u64, inode: u64, length: u64, modified: (i64, i64), changed: (i64, i64) },
+}
+
+/// What was read, to be compared with what is there later.
+#[derive(Clone, Debug)]
+pub(super) struct Seen {
+    files: Vec<(PathBuf, Stamp)>,
+    digest: [u8; 32],
+    /// Whether the stamps can tell of any later change.
+    sure: bool,
+}
+
+impl Material {
+    /// A whole file.
+    pub(super) fn file(&mut self, path: &Path) -> Result<Vec<u8>, FileFault> {
+        // Before it is read: a change in between is then seen as one that came after.
+        self.seen.push((path.to_owned(), Stamp::of(path)));
+        let read = read(path);
+        let content = read.as_ref().map_or_else(|fault| fault.to_string().into_bytes(), Clone::clone);
+        self.digest.update(path.as_os_str().as_encoded_bytes());
+        self.digest.update((content.len() as u64).to_be_bytes());
+        self.digest.update(&content);
+        read
+    }
+
+    pub(super) fn seen(self) -> Seen {
+        let sure = self.seen.iter().all(|(_, stamp)| stamp.is_sure());
+        Seen { files: self.seen, digest: self.digest.finalize().into(), sure }
+    }
+}
+
+impl Seen {
+    /// Whether all files are sure to be as they were.
+    pub(super) fn is_unchanged(&self) -> bool {
+        self.sure && self.files.iter().all(|(path, stamp)| Stamp::of(path) == *stamp)
+    }
+
+    /// Whether what was read is the same, byte by byte.
+    pub(super) fn is_same_as(&self, other: &Self) -> bool {
+        self.digest == other.digest
+    }
+}
+
+impl Stamp {
+    fn of(path: &Path) -> Self {
+        // Of what a link points at, which is how Kubernetes changes a secret.
+        fs::metadata(path).map_or(Self::Absent, |metadata: Metadata| Self::Of {
+            device: metadata.dev(),
+            inode: metadata.ino(),
+            length: metadata.len(),
+            modified: (metadata.mtime(), metadata.mtime_nsec()),
+            changed: (metadata.ctime(), metadata.ctime_nsec()),
+        })
+    }
+
+    /// Whether a change from now on would show.
+    fn is_sure(&self) -> bool {
+        match self {
+            Self::Absent => true,
+            #[expect(clippy::cast_precision_loss, reason = "seconds since 1970 fit")]
+            Self::Of { changed: (seconds, _), .. } => (clock::unix_seconds() - *seconds as f64).abs() > UNSURE,
+        }
+    }
+}
+
+fn read(path: &Path) -> Result<Vec<u8>, FileFault> {
+    let mut bytes = Vec::new();
+    let read = File::open(path)?.take(LONGEST + 1).read_to_end(&mut bytes)?;
+    if read as u64 > LONGEST { Err(FileFault::TooLong) } else { Ok(bytes) }
+}

@@ -1,0 +1,76 @@
+//! The file of `--web.config.file`: who may connect, who may ask, and what is said with every answer.
+//!
+//! Its format is that of the exporter-toolkit, which users of Prometheus exporters know. As with the exporter's own
+//! configuration, what is written is read into private types, one conversion makes a [`WebConfig`] of them or says
+//! everything that is wrong, and no error repeats a secret.
+
+mod ciphers;
+mod client;
+mod headers;
+mod material;
+mod problem;
+mod rate;
+mod raw;
+mod tls;
+mod users;
+mod watch;
+
+#[cfg(test)]
+mod tests;
+
+use std::path::Path;
+
+use hyper::header::{HeaderName, HeaderValue};
+
+pub use problem::{Problem, WebConfigError};
+pub use watch::Watched;
+
+pub(super) use rate::{Bucket, Rate};
+pub(super) use tls::Tls;
+pub(super) use users::Users;
+
+use material::Material;
+use problem::Faults;
+use raw::RawWebConfig;
+
+/// What holds for whoever connects. By default there is no TLS and anybody may ask.
+#[derive(Debug, Default)]
+pub struct WebConfig {
+    pub(super) tls: Option<Tls>,
+    pub(super) headers: Vec<(HeaderName, HeaderValue)>,
+    pub(super) users: Option<Users>,
+    pub(super) rate: Option<Rate>,
+}
+
+impl WebConfig {
+    /// Reads and checks a file.
+    ///
+    /// # Errors
+    /// It or a file that it names cannot be read, or what it says cannot be used: all that is wrong with it.
+    pub fn load(path: &Path) -> Result<Self, WebConfigError> {
+        Self::read(path, &mut Material::default())
+    }
+
+    /// The same, which also tells what was read.
+    fn read(path: &Path, material: &mut Material) -> Result<Self, WebConfigError> {
+        let file = path.display().to_string();
+        let whole = |problem| WebConfigError::whole(&file, problem);
+        let bytes = material.file(path).map_err(|fault| whole(Problem::File(fault)))?;
+        let text = String::from_utf8(bytes).map_err(|_| whole(Problem::File(crate::config::FileFault::NotText)))?;
+        Self::parse(&text, &file, path.parent().unwrap_or(Path::new("")), material)
+    }
+
+    /// Checks the text of a file in this folder.
+    fn parse(text: &str, file: &str, folder: &Path, material: &mut Material) -> Result<Self, WebConfigError> {
+        let RawWebConfig { tls_server_config, http_server_config, basic_auth_users, rate_limit } =
+            raw::read(text).map_err(|unreadable| WebConfigError::unreadable(file, unreadable))?;
+        let mut faults = Faults::default();
+        let config = Self {
+            tls: tls_server_config.and_then(|tls| tls::checked(tls, folder, material, &mut faults)),
+            headers: headers::checked(http_server_config.unwrap_or_default(), &mut faults),
+            users: users::checked(basic_auth_users.unwrap_or_default(), &mut faults),
+            rate: rate_limit.and_then(|rate| rate::checked(&rate, &mut faults)),
+        };
+        faults.none(file).map(|()| config)
+    }
+}

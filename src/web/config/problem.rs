@@ -1,0 +1,154 @@
+//! What can be wrong with the file, all of it to be put right by whoever wrote it.
+
+use std::fmt;
+
+use crate::config::{DurationFault, FileFault, Shown};
+use crate::yaml::Unreadable;
+
+/// Everything that is wrong with one file, in the order of its lines.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WebConfigError {
+    file: String,
+    faults: Vec<(Option<u64>, Problem)>,
+}
+
+impl WebConfigError {
+    /// An error of the file as a whole.
+    pub(super) fn whole(file: &str, problem: Problem) -> Self {
+        Self { file: file.to_owned(), faults: vec![(None, problem)] }
+    }
+
+    pub(super) fn unreadable(file: &str, unreadable: Unreadable) -> Self {
+        let faults = vec![(unreadable.line, Problem::Yaml(unreadable.to_string()))];
+        Self { file: file.to_owned(), faults }
+    }
+}
+
+impl fmt::Display for WebConfigError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (at, (line, problem)) in self.faults.iter().enumerate() {
+            if at > 0 {
+                f.write_str("\n")?;
+            }
+            match line {
+                Some(line) => write!(f, "{}:{line}: {problem}", self.file)?,
+                None => write!(f, "{}: {problem}", self.file)?,
+            }
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for WebConfigError {}
+
+/// One thing that is wrong: what, the value if it can hold no secret, and what to do.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+#[expect(missing_docs, reason = "each message says what its fields are")]
+pub enum Problem {
+    /// The file itself.
+    #[error("the file cannot be used: {0}")]
+    File(FileFault),
+    /// A file that it names.
+    #[error("the file that `{key}` names cannot be used: {fault}")]
+    NamedFile { key: &'static str, fault: FileFault },
+    /// It is not the YAML asked for.
+    #[error("{0}")]
+    Yaml(String),
+    /// Two keys that say the same.
+    #[error("`{inline}` and `{file}` say the same; leave one")]
+    GivenTwice { inline: &'static str, file: &'static str },
+    /// TLS without what it cannot be without.
+    #[error("`tls_server_config` needs `{0}`; add it, or leave `tls_server_config` out to serve without TLS")]
+    TlsWithout(&'static str),
+    /// No certificate where there should be some.
+    #[error("`{0}` holds no certificate; it takes PEM, with `-----BEGIN CERTIFICATE-----`")]
+    NoCertificate(&'static str),
+    /// No private key where there should be one.
+    #[error("`{0}` holds no private key; it takes PEM, unencrypted, with `-----BEGIN PRIVATE KEY-----` or an older form")]
+    NoKey(&'static str),
+    /// A certificate that cannot be read.
+    #[error("a certificate of `{0}` cannot be used; check it with `openssl x509 -noout -text`")]
+    BadCertificate(&'static str),
+    /// A key of a kind that cannot be used.
+    #[error("the private key cannot be used; make one of RSA with 2048 bits or more, of ECDSA with P-256 or P-384, or of Ed25519")]
+    BadKey,
+    /// The key is another certificate's.
+    #[error("the private key does not belong to the certificate; give both of one pair")]
+    OtherKey,
+    /// A word that is none of those there are.
+    #[error("`{key}` cannot be this: `{value}`; write {known}")]
+    Choice { key: &'static str, value: Shown, known: &'static str },
+    /// A version below those that are spoken.
+    #[error("`{key}: {value}` is too old to be spoken here; write TLS12 or TLS13")]
+    OldVersion { key: &'static str, value: &'static str },
+    /// No version is left.
+    #[error("`min_version` is above `max_version`; write them the other way round")]
+    NoVersion,
+    /// A cipher suite or curve that is not there.
+    #[error("`{key}` cannot have `{value}`, which is not implemented here; take it out; there are {known}")]
+    NotImplemented { key: &'static str, value: Shown, known: String },
+    /// A combination of versions, suites and curves that no client can use.
+    #[error("no connection is possible with these versions, `cipher_suites` and `curve_preferences`; allow more of them")]
+    NothingLeft,
+    /// An authority for certificates that nobody asks for.
+    #[error(
+        "`client_auth_type` does not ask for certificates, so `{0}` would mean nothing; write \
+         `client_auth_type: RequireAndVerifyClientCert`, or leave `{0}` out"
+    )]
+    AuthorityWithoutPolicy(&'static str),
+    /// Certificates to be verified by nothing.
+    #[error("`client_auth_type: {0}` verifies certificates, and nothing says against what; add `client_ca_file`")]
+    NothingToVerifyBy(&'static str),
+    /// Names of certificates that a client may leave out.
+    #[error(
+        "`client_allowed_sans` needs a `client_auth_type` that requires a certificate; write \
+         `client_auth_type: RequireAndVerifyClientCert`"
+    )]
+    NamesWithoutCertificate,
+    /// A kind of name that cannot be compared.
+    #[error("`client_allowed_sans` cannot have an e-mail address; name a DNS name, an IP address or a URI of the certificate")]
+    Email,
+    /// HTTP/2.
+    #[error("`http2: true` is not possible: the exporter speaks HTTP/1.1 alone, as Prometheus does too; write `http2: false` or leave it out")]
+    Http2,
+    /// A header that cannot be set.
+    #[error("the header `{value}` cannot be set; the headers are {known}")]
+    Header { value: Shown, known: String },
+    /// A value that a header cannot have.
+    #[error("the header `{header}` cannot have this value; write {known}")]
+    HeaderValue { header: &'static str, known: &'static str },
+    /// A name that no client can log in with.
+    #[error("a user's name cannot have a `:` in it, because it ends the name where clients send it; choose another")]
+    UserName,
+    /// What should be a hash and is not; it may be a password.
+    #[error("what stands here is no bcrypt hash; make one with `htpasswd -nBC 10 \"\" | tr -d ':\\n'`, and never write the password itself")]
+    NoHash,
+    /// A hash that takes too long, or too little.
+    #[error("a bcrypt hash of cost {0} cannot be used: it would hold up every answer; make one of cost 4 to {most}", most = super::users::MOST_COST)]
+    Cost(u32),
+    /// A rate without what makes one.
+    #[error("`rate_limit` needs `{0}`; add it, or leave `rate_limit` out")]
+    RateWithout(&'static str),
+    /// A length of time that cannot be used.
+    #[error("`interval` cannot be this: `{value}`; {fault}")]
+    Interval { value: Shown, fault: DurationFault },
+}
+
+/// The faults found so far.
+#[derive(Debug, Default)]
+pub(super) struct Faults(Vec<(Option<u64>, Problem)>);
+
+impl Faults {
+    pub(super) fn note(&mut self, line: u64, problem: Problem) {
+        self.0.push((Some(line), problem));
+    }
+
+    pub(super) fn none(mut self, file: &str) -> Result<(), WebConfigError> {
+        if self.0.is_empty() {
+            return Ok(());
+        }
+        self.0.sort_by_key(|(line, _)| *line);
+        Err(WebConfigError { file: file.to_owned(), faults: self.0 })
+    }
+}

@@ -1,0 +1,123 @@
+//! Who is let through to the site, as `--web.config.file` says it.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use hyper::body::Body;
+use hyper::header::{CONNECTION, HeaderValue, RETRY_AFTER, WWW_AUTHENTICATE};
+use hyper::{Request, StatusCode};
+
+use super::config::{Bucket, Rate, Watched, WebConfig};
+use super::login::{Login, Verdict};
+use super::reply::{self, Reply};
+use super::{Content, Site};
+use crate::clock;
+
+/// The paths that anybody may ask for whatever is configured: what restarts an exporter has no password, and need not
+/// learn more than that it runs.
+const OPEN: [&str; 2] = ["/-/healthy", "/-/ready"];
+
+/// A site with somebody at its door.
+#[derive(Debug)]
+pub struct Gate<C> {
+    site: Site<C>,
+    rules: Rules,
+    login: Login,
+    bucket: Mutex<Option<Bucket>>,
+}
+
+#[derive(Debug)]
+enum Rules {
+    /// Without a file, anybody may ask.
+    Open(Arc<WebConfig>),
+    Watched(Arc<Watched>),
+}
+
+/// A connection that was made under rules that no longer hold. It is closed without an answer, which a client that had
+/// kept it open takes as a reason to connect again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the rules for connections have changed")]
+pub(super) struct Outdated;
+
+impl<C: Content> Gate<C> {
+    /// A gate that lets anybody through.
+    #[must_use]
+    pub fn open(site: Site<C>) -> Self {
+        Self::new(site, Rules::Open(Arc::default()), [0; 32])
+    }
+
+    /// A gate that goes by a file. The key, which nobody may know, is of what it remembers.
+    #[must_use]
+    pub fn watched(site: Site<C>, watched: Watched, key: [u8; 32]) -> Self {
+        Self::new(site, Rules::Watched(Arc::new(watched)), key)
+    }
+
+    fn new(site: Site<C>, rules: Rules, key: [u8; 32]) -> Self {
+        Self { site, rules, login: Login::new(key), bucket: Mutex::default() }
+    }
+
+    /// What holds now.
+    pub(super) async fn rules(&self) -> Arc<WebConfig> {
+        match &self.rules {
+            Rules::Open(config) => Arc::clone(config),
+            Rules::Watched(watched) => watched.now().await,
+        }
+    }
+
+    /// Answers a request that came on a connection which was let in by these rules.
+    pub(super) async fn answer(
+        &self,
+        request: &Request<impl Body>,
+        entered: &Arc<WebConfig>,
+    ) -> Result<Reply, Outdated> {
+        let rules = self.rules().await;
+        let last = match (&entered.tls, &rules.tls) {
+            _ if Arc::ptr_eq(entered, &rules) => false,
+            (None, None) => false,
+            // A new certificate and nothing else: the client sees it when it connects again.
+            (Some(then), Some(now)) if now.admits_as(then) => true,
+            _ => return Err(Outdated),
+        };
+        let mut reply = self.admitted(request, &rules).await;
+        for (name, value) in &rules.headers {
+            reply.headers_mut().insert(name, value.clone());
+        }
+        if last || !request.body().is_end_stream() {
+            // What was not read of a body would be taken for the next request.
+            reply.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
+        }
+        Ok(reply)
+    }
+
+    async fn admitted(&self, request: &Request<impl Body>, rules: &WebConfig) -> Reply {
+        if OPEN.contains(&request.uri().path()) {
+            return self.site.answer(request).await;
+        }
+        if let Some(rate) = rules.rate
+            && !self.is_within(rate)
+        {
+            let refused = reply::refusal(StatusCode::TOO_MANY_REQUESTS, "too many requests; try again later\n");
+            return reply::with(refused, RETRY_AFTER, "1");
+        }
+        let verdict = match &rules.users {
+            None => Verdict::Admitted,
+            Some(users) => self.login.verdict(users, request.headers()).await,
+        };
+        match verdict {
+            Verdict::Admitted => self.site.answer(request).await,
+            Verdict::Refused => {
+                let refused = reply::refusal(StatusCode::UNAUTHORIZED, "unauthorized\n");
+                reply::with(refused, WWW_AUTHENTICATE, "Basic realm=\"restricted\", charset=\"UTF-8\"")
+            }
+            Verdict::Busy => reply::error(StatusCode::SERVICE_UNAVAILABLE),
+        }
+    }
+
+    fn is_within(&self, rate: Rate) -> bool {
+        let mut bucket = self.bucket.lock().unwrap_or_else(PoisonError::into_inner);
+        let bucket = match &mut *bucket {
+            Some(bucket) if bucket.rate() == rate => bucket,
+            other => other.insert(Bucket::new(rate)),
+        };
+        bucket.allows(clock::monotonic())
+    }
+}

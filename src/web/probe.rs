@@ -1,0 +1,48 @@
+//! `/leases/{source}/{lease}/live`: whether the work under a lease stands still, for whatever restarts the scheduler.
+
+use std::borrow::Cow;
+use std::time::Duration;
+
+use hyper::StatusCode;
+use percent_encoding::percent_decode_str;
+use tokio::time::{Instant, timeout};
+
+use super::Content;
+use super::reply::{self, Reply};
+use crate::lease::State;
+
+const BEFORE: &str = "/leases/";
+const AFTER: &str = "/live";
+
+/// How long a probe waits. That of Kubernetes gives up after a second, and takes silence as a reason to restart.
+const PATIENCE: Duration = Duration::from_millis(700);
+
+/// The names in a path that asks for this, decoded. A lease's may have slashes in it.
+pub(super) fn named(path: &str) -> Option<(Cow<'_, str>, Cow<'_, str>)> {
+    let (source, lease) = path.strip_prefix(BEFORE)?.strip_suffix(AFTER)?.split_once('/')?;
+    let decoded = |name| percent_decode_str(name).decode_utf8().ok();
+    Some((decoded(source)?, decoded(lease)?))
+}
+
+/// Answers a probe. Only what is certain to be stalled is said to be: what is not known must restart nothing.
+///
+/// It reads as a scrape does and shares its reading, but waits less; a reading that takes longer goes on without it.
+pub(super) async fn answer(content: &impl Content, source: &str, lease: &str, deadline: Instant) -> Reply {
+    let Ok(observed) = timeout(PATIENCE, content.snapshots(deadline)).await else {
+        return reply::content(reply::TEXT, "unknown\n");
+    };
+    let Some(snapshot) = observed.iter().map(|observed| &observed.snapshot).find(|snapshot| *snapshot.source == *source)
+    else {
+        return reply::error(StatusCode::NOT_FOUND);
+    };
+    match snapshot.leases.iter().find(|status| *status.lease == *lease).map(|status| status.verdict.state) {
+        Some(State::Stalled) => reply::refusal(StatusCode::SERVICE_UNAVAILABLE, "stalled\n"),
+        Some(State::NoLeader) => reply::content(reply::TEXT, "no_leader\n"),
+        Some(State::Active) => reply::content(reply::TEXT, "active\n"),
+        Some(State::Idle) => reply::content(reply::TEXT, "idle\n"),
+        Some(State::Unknown) => reply::content(reply::TEXT, "unknown\n"),
+        // Whether there is such a lease only the store could say.
+        None if snapshot.health.outcome.is_err() => reply::content(reply::TEXT, "unknown\n"),
+        None => reply::error(StatusCode::NOT_FOUND),
+    }
+}
