@@ -48,7 +48,10 @@ pub(super) struct Place {
 impl Crowd {
     /// One of at most so many.
     pub(super) fn of(most: usize) -> Arc<Self> {
-        Arc::new(Self { places: Arc::new(Semaphore::new(most.clamp(1, Semaphore::MAX_PERMITS))), idle: Mutex::default() })
+        Arc::new(Self {
+            places: Arc::new(Semaphore::new(most.clamp(1, Semaphore::MAX_PERMITS))),
+            idle: Mutex::default(),
+        })
     }
 
     /// A place for a connection that was accepted, as soon as there is one.
@@ -57,8 +60,7 @@ impl Crowd {
             if let Ok(Ok(permit)) = timeout(PAUSE, Arc::clone(&self.places).acquire_owned()).await {
                 let mut idle = self.idle();
                 idle.numbered += 1;
-                let (number, from, leave) =
-                    (idle.numbered, clock::monotonic() + GRACE, CancellationToken::new());
+                let (number, from, leave) = (idle.numbered, clock::monotonic() + GRACE, CancellationToken::new());
                 idle.from.insert((from, number), leave.clone());
                 drop(idle);
                 let crowd = Arc::clone(self);

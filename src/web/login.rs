@@ -99,11 +99,11 @@ impl Login {
         self.checked.fetch_add(1, std::sync::atomic::Ordering::SeqCst);
         let known = known.is_some();
         let check = tokio::task::spawn_blocking(move || {
-            // The turn ends with the work, even if nobody waits for it any more.
-            let _turn = turn;
-            matches!(bcrypt::non_truncating_verify(&password, &hash), Ok(true)) && known
+            let right = matches!(bcrypt::non_truncating_verify(&password, &hash), Ok(true)) && known;
+            (right, turn)
         });
-        let Ok(right) = check.await else { return Verdict::Busy };
+        // The turn ends once the verdict is kept, or with the work, if nobody waits for it any more.
+        let Ok((right, _turn)) = check.await else { return Verdict::Busy };
         let (kept, verdict) =
             if right { (&self.admitted, Verdict::Admitted) } else { (&self.refused, Verdict::Refused) };
         kept.keep(code);

@@ -31,7 +31,8 @@ pub(super) async fn answer(content: &impl Content, source: &str, lease: &str, de
     let Ok(observed) = timeout(PATIENCE, content.snapshots(deadline)).await else {
         return reply::content(reply::TEXT, "unknown\n");
     };
-    let Some(snapshot) = observed.iter().map(|observed| &observed.snapshot).find(|snapshot| *snapshot.source == *source)
+    let Some(snapshot) =
+        observed.iter().map(|observed| &observed.snapshot).find(|snapshot| *snapshot.source == *source)
     else {
         return reply::error(StatusCode::NOT_FOUND);
     };

@@ -36,3 +36,4 @@ mod servers_themselves;
 mod shared_faults;
 mod shared_story;
 mod story;
+mod web;

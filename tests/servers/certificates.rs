@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use rcgen::{
     BasicConstraints, CertificateParams, DnType, ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair, KeyUsagePurpose,
+    SanType,
 };
 use tempfile::TempDir;
 
@@ -58,8 +59,26 @@ impl Certificates {
         self.write(&format!("{name}-stranger"), &authority("Authority that nobody trusts").1, name)
     }
 
+    /// A certificate for a client with these names beside its own: DNS names, addresses, or URIs. The server trusts it.
+    pub(crate) fn client_with(&self, name: &str, names: &[&str]) -> Certificate {
+        self.put(name, signed(&self.authority, name, names, ExtendedKeyUsagePurpose::ClientAuth))
+    }
+
+    /// The server's certificate.
+    pub(crate) fn server(&self) -> Certificate {
+        self.put("server", self.server.clone())
+    }
+
+    /// Another certificate for the server, with a key of its own.
+    pub(crate) fn next_server(&self, names: &[&str]) -> Certificate {
+        self.put("next-server", signed(&self.authority, "server", names, ExtendedKeyUsagePurpose::ServerAuth))
+    }
+
     fn write(&self, file: &str, authority: &Issuer<'_, KeyPair>, name: &str) -> Certificate {
-        let (certificate, key) = signed(authority, name, &[], ExtendedKeyUsagePurpose::ClientAuth);
+        self.put(file, signed(authority, name, &[], ExtendedKeyUsagePurpose::ClientAuth))
+    }
+
+    fn put(&self, file: &str, (certificate, key): (String, String)) -> Certificate {
         let put = |ending: &str, content: &str| {
             let path = self.folder.path().join(format!("{file}.{ending}"));
             fs::write(&path, content).unwrap();
@@ -94,8 +113,9 @@ fn authority(name: &str) -> (String, Issuer<'static, KeyPair>) {
 /// A certificate and its key.
 fn signed(by: &Issuer<'_, KeyPair>, name: &str, hosts: &[&str], usage: ExtendedKeyUsagePurpose) -> (String, String) {
     let key = KeyPair::generate().unwrap();
-    let hosts: Vec<String> = hosts.iter().map(|&host| host.to_owned()).collect();
-    let mut parameters = CertificateParams::new(hosts).unwrap();
+    let (uris, hosts): (Vec<&str>, Vec<&str>) = hosts.iter().partition(|host| host.contains("://"));
+    let mut parameters = CertificateParams::new(hosts.into_iter().map(ToOwned::to_owned).collect::<Vec<_>>()).unwrap();
+    parameters.subject_alt_names.extend(uris.into_iter().map(|uri| SanType::URI(uri.try_into().unwrap())));
     parameters.distinguished_name = rcgen::DistinguishedName::new();
     parameters.distinguished_name.push(DnType::CommonName, name);
     parameters.extended_key_usages = vec![usage];

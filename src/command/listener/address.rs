@@ -50,7 +50,8 @@ mod tests {
         ] {
             assert_eq!(Address::parse(text), Ok(address), "{text}");
         }
-        for text in ["", ":", ":x", "1", "localhost", "::1:1", "unix:", "unix:/run/", "unix://run/a.sock", "vsock://:1"] {
+        for text in ["", ":", ":x", "1", "localhost", "::1:1", "unix:", "unix:/run/", "unix://run/a.sock", "vsock://:1"]
+        {
             assert!(Address::parse(text).is_err(), "{text}");
         }
     }

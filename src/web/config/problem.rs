@@ -65,13 +65,17 @@ pub enum Problem {
     #[error("`{0}` holds no certificate; it takes PEM, with `-----BEGIN CERTIFICATE-----`")]
     NoCertificate(&'static str),
     /// No private key where there should be one.
-    #[error("`{0}` holds no private key; it takes PEM, unencrypted, with `-----BEGIN PRIVATE KEY-----` or an older form")]
+    #[error(
+        "`{0}` holds no private key; it takes PEM, unencrypted, with `-----BEGIN PRIVATE KEY-----` or an older form"
+    )]
     NoKey(&'static str),
     /// A certificate that cannot be read.
     #[error("a certificate of `{0}` cannot be used; check it with `openssl x509 -noout -text`")]
     BadCertificate(&'static str),
     /// A key of a kind that cannot be used.
-    #[error("the private key cannot be used; make one of RSA with 2048 bits or more, of ECDSA with P-256 or P-384, or of Ed25519")]
+    #[error(
+        "the private key cannot be used; make one of RSA with 2048 bits or more, of ECDSA with P-256 or P-384, or of Ed25519"
+    )]
     BadKey,
     /// The key is another certificate's.
     #[error("the private key does not belong to the certificate; give both of one pair")]
@@ -89,7 +93,9 @@ pub enum Problem {
     #[error("`{key}` cannot have `{value}`, which is not implemented here; take it out; there are {known}")]
     NotImplemented { key: &'static str, value: Shown, known: String },
     /// A combination of versions, suites and curves that no client can use.
-    #[error("no connection is possible with these versions, `cipher_suites` and `curve_preferences`; allow more of them")]
+    #[error(
+        "no connection is possible with these versions, `cipher_suites` and `curve_preferences`; allow more of them"
+    )]
     NothingLeft,
     /// An authority for certificates that nobody asks for.
     #[error(
@@ -107,10 +113,14 @@ pub enum Problem {
     )]
     NamesWithoutCertificate,
     /// A kind of name that cannot be compared.
-    #[error("`client_allowed_sans` cannot have an e-mail address; name a DNS name, an IP address or a URI of the certificate")]
+    #[error(
+        "`client_allowed_sans` cannot have an e-mail address; name a DNS name, an IP address or a URI of the certificate"
+    )]
     Email,
     /// HTTP/2.
-    #[error("`http2: true` is not possible: the exporter speaks HTTP/1.1 alone, as Prometheus does too; write `http2: false` or leave it out")]
+    #[error(
+        "`http2: true` is not possible: the exporter speaks HTTP/1.1 alone, as Prometheus does too; write `http2: false` or leave it out"
+    )]
     Http2,
     /// A header that cannot be set.
     #[error("the header `{value}` cannot be set; the headers are {known}")]
@@ -122,7 +132,9 @@ pub enum Problem {
     #[error("a user's name cannot have a `:` in it, because it ends the name where clients send it; choose another")]
     UserName,
     /// What should be a hash and is not; it may be a password.
-    #[error("what stands here is no bcrypt hash; make one with `htpasswd -nBC 10 \"\" | tr -d ':\\n'`, and never write the password itself")]
+    #[error(
+        "what stands here is no bcrypt hash; make one with `htpasswd -nBC 10 \"\" | tr -d ':\\n'`, and never write the password itself"
+    )]
     NoHash,
     /// A hash that takes too long, or too little.
     #[error("a bcrypt hash of cost {0} cannot be used: it would hold up every answer; make one of cost 4 to {most}", most = super::users::MOST_COST)]
@@ -142,6 +154,11 @@ pub(super) struct Faults(Vec<(Option<u64>, Problem)>);
 impl Faults {
     pub(super) fn note(&mut self, line: u64, problem: Problem) {
         self.0.push((Some(line), problem));
+    }
+
+    /// Whether there are none so far.
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
     }
 
     pub(super) fn none(mut self, file: &str) -> Result<(), WebConfigError> {

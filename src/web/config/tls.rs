@@ -103,7 +103,8 @@ pub(super) fn checked(
     let mut files = Files { folder, material };
     let certificate = files.pem(("cert", tls.cert.take()), ("cert_file", tls.cert_file.take()), faults);
     let key = files.pem(("key", tls.key.take()), ("key_file", tls.key_file.take()), faults);
-    let authority = files.pem(("client_ca", tls.client_ca.take()), ("client_ca_file", tls.client_ca_file.take()), faults);
+    let authority =
+        files.pem(("client_ca", tls.client_ca.take()), ("client_ca_file", tls.client_ca_file.take()), faults);
     let versions = ciphers::versions(&tls, faults);
     let provider = Arc::new(ciphers::provider(&tls, faults));
     let rules = rules(&tls, authority.as_ref());
@@ -122,7 +123,10 @@ pub(super) fn checked(
     match server(provider, &versions, clients.ok()?, identity, in_our_order) {
         Ok(config) => Some(Tls { acceptor: TlsAcceptor::from(Arc::new(config)), rules }),
         Err(_) => {
-            faults.note(line, Problem::NothingLeft);
+            // Otherwise it follows from what is wrong already.
+            if faults.is_empty() {
+                faults.note(line, Problem::NothingLeft);
+            }
             None
         }
     }
@@ -241,8 +245,7 @@ fn certificates(pem: &Pem) -> Result<Vec<CertificateDer<'static>>, Problem> {
 /// The server's certificate with its key.
 fn identity(certificate: &Pem, key: &Pem, provider: &CryptoProvider, faults: &mut Faults) -> Option<Arc<CertifiedKey>> {
     let chain = certificates(certificate).map_err(|problem| faults.note(certificate.line, problem));
-    let private = PrivateKeyDer::from_pem_slice(&key.bytes)
-        .map_err(|_| faults.note(key.line, Problem::NoKey(key.key)));
+    let private = PrivateKeyDer::from_pem_slice(&key.bytes).map_err(|_| faults.note(key.line, Problem::NoKey(key.key)));
     let signing = provider.key_provider.load_private_key(private.ok()?);
     let signing = signing.map_err(|_| faults.note(key.line, Problem::BadKey)).ok()?;
     let identity = CertifiedKey::new(chain.ok()?, signing);

@@ -66,7 +66,15 @@ async fn other_methods_and_paths_are_refused() {
             assert_eq!(answer.header("allow"), Some("GET, HEAD"), "{method} {path}");
         }
     }
-    for path in ["/metrics/", "//metrics", "/api/v1/leases/", "/api", "/../etc/passwd", "/style.css/..", "/leases/documents/a/live"] {
+    for path in [
+        "/metrics/",
+        "//metrics",
+        "/api/v1/leases/",
+        "/api",
+        "/../etc/passwd",
+        "/style.css/..",
+        "/leases/documents/a/live",
+    ] {
         let answer = ask(server.address, "GET", path).await;
         assert_eq!((answer.status, answer.body.as_str()), (404, "not found\n"), "{path}");
         assert_eq!(answer.header("x-content-type-options"), Some("nosniff"), "{path}");

@@ -1,0 +1,104 @@
+//! Basic authentication.
+
+use super::client::{Answer, login, plainly};
+use super::{configure, start, user};
+use crate::harness::store::folder;
+use crate::harness::{Exporter, eventually};
+
+const PASSWORD: &str = "planted-password";
+
+fn ask(exporter: &Exporter, path: &str, headers: &str) -> Answer {
+    plainly(exporter.address(), "GET", path, headers).unwrap()
+}
+
+fn users(more: &str) -> String {
+    format!("basic_auth_users:\n{}{more}", user("prometheus", PASSWORD))
+}
+
+#[test]
+fn a_user_is_let_in_and_whoever_else_learns_nothing() {
+    let folder = folder();
+    let exporter = start(folder.path(), &users(""));
+    let admitted = ask(&exporter, "/metrics", &login("prometheus", PASSWORD));
+    assert_eq!(admitted.status, 200);
+    assert!(admitted.body.contains("lease_state"));
+    let wrong = [String::new(), login("prometheus", "wrong"), login("nobody", PASSWORD), login("", "")];
+    let mut answers = Vec::new();
+    for path in ["/metrics", "/", "/api/v1/leases", "/-/reload", "/style.css", "/nowhere", "/-/healthy/", "//-/ready"] {
+        for headers in &wrong {
+            let refused = ask(&exporter, path, headers);
+            assert_eq!(refused.status, 401, "{path} {headers}");
+            assert!(refused.header("www-authenticate").unwrap().starts_with("Basic "), "{}", refused.head);
+            let head = refused.head.lines().filter(|line| !line.starts_with("date")).collect::<String>();
+            answers.push((head, refused.body));
+        }
+    }
+    answers.dedup();
+    assert_eq!(answers.len(), 1, "all refusals are one: {answers:?}");
+    assert!(!exporter.log().contains(PASSWORD));
+}
+
+#[test]
+fn health_is_open_and_says_nothing() {
+    let folder = folder();
+    let exporter = start(folder.path(), &users("rate_limit: {interval: 1h, burst: 1}\n"));
+    for path in ["/-/healthy", "/-/ready", "/-/ready?x"] {
+        for headers in ["", &login("nobody", "x")] {
+            let answer = ask(&exporter, path, headers);
+            assert_eq!((answer.status, answer.body.as_str()), (200, "OK\n"), "{path}");
+            assert!(!answer.head.contains("prometheus") && !answer.head.to_lowercase().contains("server:"));
+        }
+        assert_eq!(plainly(exporter.address(), "POST", path, "").unwrap().status, 405, "{path}");
+    }
+}
+
+#[test]
+fn users_come_and_go_without_a_restart_and_a_wrong_file_keeps_them() {
+    let folder = folder();
+    let exporter = start(folder.path(), &users(""));
+    let of = |name: &str, password: &str| ask(&exporter, "/metrics", &login(name, password)).status;
+    assert_eq!((of("prometheus", PASSWORD), of("second", "x")), (200, 401));
+    configure(folder.path(), &format!("basic_auth_users:\n{}", user("second", "x")));
+    eventually("the second user", || (of("second", "x") == 200).then_some(()));
+    assert_eq!(of("prometheus", PASSWORD), 401, "whose verdict was kept");
+    configure(folder.path(), "basic_auth_users:\n  second: planted-password\n");
+    eventually("the wrong file to be told", || {
+        assert_eq!(of("second", "x"), 200);
+        exporter.log().contains("the web configuration cannot be used").then_some(())
+    });
+    assert!(!exporter.log().contains(PASSWORD), "{}", exporter.log());
+    std::fs::remove_file(folder.path().join("web.yml")).unwrap();
+    eventually("the file that is gone to be told", || {
+        assert_eq!(of("second", "x"), 200, "nobody is let in because a file is gone");
+        (exporter.log().matches("the web configuration cannot be used").count() == 2).then_some(())
+    });
+    configure(folder.path(), "");
+    eventually("everybody to be let in", || (ask(&exporter, "/metrics", "").status == 200).then_some(()));
+}
+
+#[test]
+fn headers_are_said_with_every_answer() {
+    let folder = folder();
+    let exporter = start(
+        folder.path(),
+        &users(
+            "http_server_config:\n  headers:\n    X-Frame-Options: deny\n    Strict-Transport-Security: max-age=60\n",
+        ),
+    );
+    for (path, headers) in
+        [("/metrics", login("prometheus", PASSWORD)), ("/metrics", String::new()), ("/-/healthy", String::new())]
+    {
+        let answer = ask(&exporter, path, &headers);
+        assert_eq!(answer.header("x-frame-options"), Some("deny"), "{}", answer.head);
+        assert_eq!(answer.header("strict-transport-security"), Some("max-age=60"), "{}", answer.head);
+    }
+}
+
+#[test]
+fn requests_beyond_the_rate_are_refused() {
+    let folder = folder();
+    let exporter = start(folder.path(), "rate_limit: {interval: 1h, burst: 3}\n");
+    let statuses: Vec<_> = (0..5).map(|_| ask(&exporter, "/metrics", "").status).collect();
+    assert_eq!(statuses, [200, 200, 200, 429, 429]);
+    assert_eq!(ask(&exporter, "/-/healthy", "").status, 200);
+}

@@ -1,0 +1,58 @@
+//! `/leases/{source}/{lease}/live`.
+
+use super::client::plainly;
+use crate::harness::Exporter;
+use crate::harness::store::{ENDLESS, active, database, folder, reference};
+
+fn state(exporter: &Exporter, path: &str) -> (u16, String) {
+    let answer = plainly(exporter.address(), "GET", path, "").unwrap();
+    (answer.status, answer.body)
+}
+
+#[test]
+fn only_a_stalled_lease_fails_its_probe() {
+    let folder = folder();
+    let stalled = "INSERT INTO scheduler_lease SELECT 'stuck/it is', 'h', 1, now - 9000000, now - 1000, now + 3600000 FROM \
+        (SELECT CAST(unixepoch('subsec') * 1000 AS INTEGER) AS now); \
+        INSERT INTO scheduler_progress SELECT 'stuck/it is', 1, now - 8000000, 1 FROM \
+        (SELECT CAST(unixepoch('subsec') * 1000 AS INTEGER) AS now);";
+    let store = reference(&folder.path().join("scheduler.db"));
+    store.execute_batch(&(active("planner") + stalled)).unwrap();
+    let yaml = "sources:\n  - {name: documents, store: 'sqlite://scheduler.db', preset: reference, reuse_for: 0s}\n  \
+        - {name: gone, store: 'sqlite://gone.db', preset: reference}\n\
+        leases: [{match: {lease: 'stuck*'}, work: continuous, stall_after: 1m}, {match: {lease: expected}}]\n";
+    let exporter = Exporter::start_with(folder.path(), yaml, &["--web.enable-probes"]);
+    assert_eq!(state(&exporter, "/leases/documents/planner/live"), (200, "active\n".to_owned()));
+    assert_eq!(state(&exporter, "/leases/documents/stuck%2Fit%20is/live"), (503, "stalled\n".to_owned()));
+    assert_eq!(state(&exporter, "/leases/documents/stuck/it%20is/live"), (503, "stalled\n".to_owned()));
+    // Of a store that cannot be read nothing is known, not even which leases there are.
+    assert_eq!(state(&exporter, "/leases/gone/expected/live"), (200, "unknown\n".to_owned()));
+    assert_eq!(state(&exporter, "/leases/gone/whatever/live"), (200, "unknown\n".to_owned()));
+    for path in
+        ["/leases/documents/nobody/live", "/leases/nowhere/planner/live", "/leases/documents/planner", "/leases//live"]
+    {
+        assert_eq!(state(&exporter, path), (404, "not found\n".to_owned()), "{path}");
+    }
+    assert_eq!(plainly(exporter.address(), "POST", "/leases/documents/planner/live", "").unwrap().status, 405);
+    let metrics = exporter.scrape();
+    assert_eq!(metrics.says("documents", "stuck/it is").map(|(state, _)| state), Some("stalled"), "as a scrape says");
+}
+
+#[test]
+fn a_store_that_hangs_fails_no_probe_and_takes_no_longer_than_one_waits() {
+    let folder = folder();
+    database(&folder.path().join("slow.db"), "CREATE TABLE t (x)");
+    let yaml = format!("sources: [{{name: slow, store: 'sqlite://slow.db', timeout: 60s, query: \"{ENDLESS}\"}}]\n");
+    let exporter = Exporter::start_with(folder.path(), &yaml, &["--web.enable-probes", "--web.max-requests=1"]);
+    let began = crate::harness::now();
+    assert_eq!(state(&exporter, "/leases/slow/slow/live"), (200, "unknown\n".to_owned()));
+    let took = crate::harness::now() - began;
+    assert!(took.as_millis() < 5_000, "{took:?}");
+}
+
+#[test]
+fn without_the_option_there_is_no_probe() {
+    let folder = folder();
+    let exporter = Exporter::start(folder.path(), &super::steady(folder.path()));
+    assert_eq!(state(&exporter, "/leases/own/steady/live").0, 404);
+}
