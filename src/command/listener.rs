@@ -70,11 +70,11 @@ impl ListenArguments {
 }
 
 impl Sockets {
-    /// Has the runtime that this is called in accept connections on them, and says where they are. The files go when the
-    /// second value does.
-    pub(super) fn accepting(self) -> Result<(Vec<web::Listener>, impl Drop), Failure> {
+    /// Has the runtime that this is called in accept connections on them, and says where they are. Their files are to be
+    /// kept for as long.
+    pub(super) fn accepting(self) -> Result<(Vec<web::Listener>, Vec<SocketFile>), Failure> {
         let listeners: io::Result<_> = self.sockets.into_iter().map(Socket::accepting).collect();
-        Ok((listeners.map_err(cannot_listen)?, path::Files(self.files)))
+        Ok((listeners.map_err(cannot_listen)?, self.files))
     }
 }
 

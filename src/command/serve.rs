@@ -99,10 +99,9 @@ pub(super) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let gate = gate(site, arguments.web_config_file.as_deref())?;
     let (sockets, notify) = (arguments.listen.listen()?, Notify::from_environment());
     block_on(async {
-        // Before anybody can know that it is there: without this, the signal would end it.
-        let hangups = hangups()?;
+        // Before anybody can know that it is there: without this, a signal would end it there and then.
+        let (hangups, signals, stop) = (hangups()?, Signals::also(&[])?, CancellationToken::new());
         let (listeners, _files) = sockets.accepting()?;
-        let (signals, stop) = (Signals::also(&[])?, CancellationToken::new());
         let serving = notify.of(web::serve(listeners, Arc::new(gate), Limits::default(), stop.clone()), &stop);
         let work = async {
             tokio::select! {

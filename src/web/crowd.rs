@@ -17,7 +17,7 @@ use crate::clock;
 const GRACE: Duration = Duration::from_secs(1);
 /// How long a client is left alone to take an answer. Longer ones go on, but for somebody else's sake they may be cut off.
 const TAKING: Duration = Duration::from_secs(10);
-/// How long to wait for a place before somebody else is asked to leave.
+/// How long to wait for a place before the next one is asked to leave.
 const PAUSE: Duration = Duration::from_millis(50);
 
 /// The connections of a server.
@@ -56,18 +56,21 @@ impl Crowd {
 
     /// A place for a connection that was accepted, as soon as there is one.
     pub(super) async fn place(self: &Arc<Self>) -> Place {
-        loop {
-            if let Ok(Ok(permit)) = timeout(PAUSE, Arc::clone(&self.places).acquire_owned()).await {
-                let mut idle = self.idle();
-                idle.numbered += 1;
-                let (number, from, leave) = (idle.numbered, clock::monotonic() + GRACE, CancellationToken::new());
-                idle.from.insert((from, number), leave.clone());
-                drop(idle);
-                let crowd = Arc::clone(self);
-                return Place { crowd, number, from: Mutex::new(Some(from)), leave, _permit: permit };
+        let permit = loop {
+            if let Ok(permit) = Arc::clone(&self.places).try_acquire_owned() {
+                break permit;
             }
             self.make_room();
-        }
+            if let Ok(Ok(permit)) = timeout(PAUSE, Arc::clone(&self.places).acquire_owned()).await {
+                break permit;
+            }
+        };
+        let mut idle = self.idle();
+        idle.numbered += 1;
+        let (number, from, leave) = (idle.numbered, clock::monotonic() + GRACE, CancellationToken::new());
+        idle.from.insert((from, number), leave.clone());
+        drop(idle);
+        Place { crowd: Arc::clone(self), number, from: Mutex::new(Some(from)), leave, _permit: permit }
     }
 
     /// Asks whoever has been idle longest to leave, if it has been for long enough.

@@ -14,25 +14,19 @@ use crate::command::Failure;
 /// The exporter's user and group may connect, nobody else: rights of files are all that such a socket has.
 const OTHERS: Mode = Mode::XUSR.union(Mode::XGRP).union(Mode::RWXO);
 
-/// The file of a socket.
+/// The file of a socket, removed with this.
 #[derive(Debug)]
-pub(super) struct SocketFile {
+pub(in crate::command) struct SocketFile {
     path: PathBuf,
     /// Its device and number there, which another of its name would not have.
     identity: (u64, u64),
 }
 
-/// Files that are removed with this.
-#[derive(Debug)]
-pub(super) struct Files(pub(super) Vec<SocketFile>);
-
-impl Drop for Files {
+impl Drop for SocketFile {
     fn drop(&mut self) {
-        for SocketFile { path, identity } in &self.0 {
-            if identity_of(path) == Some(*identity) {
-                // Where it cannot be removed, the next start replaces it.
-                let _ = fs::remove_file(path);
-            }
+        if identity_of(&self.path) == Some(self.identity) {
+            // Where it cannot be removed, the next start replaces it.
+            let _ = fs::remove_file(&self.path);
         }
     }
 }

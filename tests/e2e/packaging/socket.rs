@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::net::{TcpListener, TcpStream, UdpSocket};
 use std::os::fd::OwnedFd;
-use std::os::unix::net::UnixListener;
+use std::os::unix::net::{UnixListener, UnixStream};
 use std::process::{Command, Stdio};
 
 use super::passed::{AS_SYSTEMD, passing, steady};
@@ -86,22 +86,44 @@ fn a_socket_for_another_process_or_for_nobody_is_left_alone() {
 }
 
 #[test]
-fn what_is_passed_must_be_one_tcp_socket_that_listens() {
-    let folder = folder();
+fn what_is_passed_must_be_sockets_that_listen_for_connections() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let connected = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
-    let wrong: [(&str, OwnedFd); 4] = [
+    let wrong: [(&str, OwnedFd); 3] = [
         ("a file", File::open("/dev/null").unwrap().into()),
         ("of datagrams", UdpSocket::bind("127.0.0.1:0").unwrap().into()),
-        ("of this machine alone", UnixListener::bind(folder.path().join("socket")).unwrap().into()),
         ("a connection", connected.into()),
     ];
     for (what, descriptor) in wrong {
         let finished = refused(descriptor, AS_SYSTEMD);
-        assert!(finished.stderr.contains("no TCP socket that listens"), "{what}: {}", finished.stderr);
+        assert!(finished.stderr.contains("no TCP or Unix socket that listens"), "{what}: {}", finished.stderr);
     }
+    // The second is not there.
     let finished = refused(listener, "LISTEN_FDS=2 LISTEN_PID=$$");
-    assert!(finished.stderr.contains("2 sockets were passed"), "{}", finished.stderr);
+    assert!(finished.stderr.contains("no TCP or Unix socket that listens"), "{}", finished.stderr);
+}
+
+#[test]
+fn sockets_of_both_kinds_are_served_on_and_their_files_left_to_systemd() {
+    let folder = folder();
+    let config = steady(folder.path());
+    let (tcp, path) = (TcpListener::bind("127.0.0.1:0").unwrap(), folder.path().join("socket"));
+    let port = tcp.local_addr().unwrap();
+    let unix = UnixListener::bind(&path).unwrap();
+    let mut shell = Command::new("sh");
+    shell.args(["-c", "export LISTEN_FDS=2 LISTEN_PID=$$; exec \"$@\" 3<&0 4<&1 0</dev/null 1>&2", "sh"]);
+    shell.arg(program()).args([&config, "--web.systemd-socket"]).env_remove("LEASE_EXPORTER_CONFIG_FILE");
+    shell.stdin(Stdio::from(OwnedFd::from(tcp))).stdout(Stdio::from(OwnedFd::from(unix))).stderr(Stdio::piped());
+    let mut exporter = shell.spawn().unwrap();
+    assert_eq!(crate::harness::http::get(port, "/-/healthy", &[]).status, 200);
+    let mut client = UnixStream::connect(&path).unwrap();
+    std::io::Write::write_all(&mut client, b"GET /-/healthy HTTP/1.0\r\n\r\n").unwrap();
+    let mut answer = String::new();
+    std::io::Read::read_to_string(&mut client, &mut answer).unwrap();
+    assert!(answer.ends_with("OK\n"), "{answer}");
+    rustix::process::kill_process(rustix::process::Pid::from_child(&exporter), rustix::process::Signal::TERM).unwrap();
+    assert!(exporter.wait().unwrap().success());
+    assert!(path.exists());
 }
 
 #[test]

@@ -145,7 +145,7 @@ fn heads_too_large_bodies_and_nonsense_cost_nobody_else_anything() {
                 (b"\0\0\0\0\r\n\r\n\r\n\r\n\r\n", "nonsense"),
                 (b"POST /metrics HTTP/1.1\r\nHost: test\r\nContent-Length: 99999999999\r\n\r\nxxxxx", "a body"),
             ] {
-                let mut stream = send(text);
+                let stream = send(text);
                 let mut answer = Vec::new();
                 let _ = stream.take(1 << 20).read_to_end(&mut answer);
                 let answer = String::from_utf8_lossy(&answer).into_owned();

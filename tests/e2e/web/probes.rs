@@ -12,19 +12,19 @@ fn state(exporter: &Exporter, path: &str) -> (u16, String) {
 #[test]
 fn only_a_stalled_lease_fails_its_probe() {
     let folder = folder();
-    let stalled = "INSERT INTO scheduler_lease SELECT 'stuck/it is', 'h', 1, now - 9000000, now - 1000, now + 3600000 FROM \
-        (SELECT CAST(unixepoch('subsec') * 1000 AS INTEGER) AS now); \
-        INSERT INTO scheduler_progress SELECT 'stuck/it is', 1, now - 8000000, 1 FROM \
-        (SELECT CAST(unixepoch('subsec') * 1000 AS INTEGER) AS now);";
     let store = reference(&folder.path().join("scheduler.db"));
-    store.execute_batch(&(active("planner") + stalled)).unwrap();
+    store.execute_batch(&active("planner")).unwrap();
     let yaml = "sources:\n  - {name: documents, store: 'sqlite://scheduler.db', preset: reference, reuse_for: 0s}\n  \
-        - {name: gone, store: 'sqlite://gone.db', preset: reference}\n\
-        leases: [{match: {lease: 'stuck*'}, work: continuous, stall_after: 1m}, {match: {lease: expected}}]\n";
+        - {name: gone, store: 'sqlite://gone.db', preset: reference}\n  \
+        - {name: own, store: 'sqlite://scheduler.db', reuse_for: 0s, query: \"WITH clock AS MATERIALIZED (SELECT \
+        unixepoch('subsec') AS now) SELECT now AS store_now, 'stuck/it is' AS lease, 'h' AS holder, 1 AS epoch, now - 9000 AS \
+        acquired_at, now AS renewed_at, now + 60 AS expires_at, now - 8000 AS progress_at, 1 AS progress_epoch, 5 AS due, \
+        now - 8000 AS oldest_due_at FROM clock\"}\n\
+        leases: [{match: {lease: 'stuck*'}, stall_after: 1m}, {match: {lease: expected}}]\n";
     let exporter = Exporter::start_with(folder.path(), yaml, &["--web.enable-probes"]);
     assert_eq!(state(&exporter, "/leases/documents/planner/live"), (200, "active\n".to_owned()));
-    assert_eq!(state(&exporter, "/leases/documents/stuck%2Fit%20is/live"), (503, "stalled\n".to_owned()));
-    assert_eq!(state(&exporter, "/leases/documents/stuck/it%20is/live"), (503, "stalled\n".to_owned()));
+    assert_eq!(state(&exporter, "/leases/own/stuck%2Fit%20is/live"), (503, "stalled\n".to_owned()));
+    assert_eq!(state(&exporter, "/leases/own/stuck/it%20is/live"), (503, "stalled\n".to_owned()));
     // Of a store that cannot be read nothing is known, not even which leases there are.
     assert_eq!(state(&exporter, "/leases/gone/expected/live"), (200, "unknown\n".to_owned()));
     assert_eq!(state(&exporter, "/leases/gone/whatever/live"), (200, "unknown\n".to_owned()));
@@ -35,7 +35,7 @@ fn only_a_stalled_lease_fails_its_probe() {
     }
     assert_eq!(plainly(exporter.address(), "POST", "/leases/documents/planner/live", "").unwrap().status, 405);
     let metrics = exporter.scrape();
-    assert_eq!(metrics.says("documents", "stuck/it is").map(|(state, _)| state), Some("stalled"), "as a scrape says");
+    assert_eq!(metrics.says("own", "stuck/it is").map(|(state, _)| state), Some("stalled"), "as a scrape says");
 }
 
 #[test]
