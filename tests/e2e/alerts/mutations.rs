@@ -199,6 +199,9 @@ const MUTATIONS: &[Mutation] = &[
     ),
 ];
 
+/// How each alert begins in the file.
+const BEGINNING: &str = "      - alert: ";
+
 #[test]
 fn no_part_of_the_rules_can_be_taken_out_unnoticed() {
     let (rules, alerts) = (text(RULES), text(ALERTS));
@@ -210,23 +213,24 @@ fn no_part_of_the_rules_can_be_taken_out_unnoticed() {
 
 #[test]
 fn no_alert_can_lose_its_gate_unnoticed() {
-    const GATE: &str = "\n            and on (source, lease, alert) (lease:alert_enabled == 1)";
     let (rules, alerts) = (text(RULES), text(ALERTS));
-    let (head, blocks) = alerts.split_once("      - alert: ").unwrap();
-    let blocks: Vec<_> = blocks.split("      - alert: ").collect();
+    let (head, blocks) = alerts.split_once(BEGINNING).unwrap();
+    let blocks: Vec<_> = blocks.split(BEGINNING).collect();
     assert_eq!(blocks.len(), 8);
     for (at, block) in blocks.iter().enumerate() {
         let alert = block.lines().next().unwrap();
-        assert_eq!(block.matches(GATE).count(), 1, "{alert} has one gate");
-        let mut blocks: Vec<_> = blocks.iter().map(|block| (*block).to_owned()).collect();
-        blocks[at] = block.replace(GATE, "");
-        let without = format!("{head}      - alert: {}", blocks.join("      - alert: "));
-        notices(&format!("the gate of {alert}"), &Copy::new(&rules, &without), "silent_by_default");
+        let enabled = format!("(lease:alert_enabled{{alert=\"{alert}\"}} == 1)");
+        let gate = format!("\n            and on (source, lease, alert) {enabled}");
+        assert_eq!(block.matches(&gate).count(), 1, "{alert} has one gate");
+        let with = |gate_instead: &str| {
+            let mut blocks: Vec<_> = blocks.iter().map(|block| (*block).to_owned()).collect();
+            blocks[at] = block.replace(&gate, gate_instead);
+            Copy::new(&rules, &format!("{head}{BEGINNING}{}", blocks.join(BEGINNING)))
+        };
+        notices(&format!("the gate of {alert}"), &with(""), "silent_by_default");
         // What is enabled for one alert opens no other's gate.
-        blocks[at] =
-            block.replace("on (source, lease, alert) (lease:alert_enabled", "on (source, lease) (lease:alert_enabled");
-        let shared = format!("{head}      - alert: {}", blocks.join("      - alert: "));
-        notices(&format!("the gate of {alert} alone"), &Copy::new(&rules, &shared), "in_its_own_state_alone");
+        let any = "\n            and on (source, lease) (lease:alert_enabled == 1)";
+        notices(&format!("the gate of {alert} alone"), &with(any), "in_its_own_state_alone");
     }
 }
 
