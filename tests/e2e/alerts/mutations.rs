@@ -133,7 +133,18 @@ const MUTATIONS: &[Mutation] = &[
         "",
         "leadership_flapping",
     ),
-    mutation("a new leader is given time", "          unless on (source, lease) lease:new_leader\n", "", "takeover"),
+    mutation(
+        "a new leader is given time",
+        "            lease:new_leader\n            unless on",
+        "            lease:new_leader == 2\n            unless on",
+        "takeover",
+    ),
+    mutation(
+        "new leaders are not given time for ever",
+        "resets(lease:leadership_term[1h]) >= 3",
+        "resets(lease:leadership_term[1h]) >= 9",
+        "takeover",
+    ),
     mutation(
         "a lease that nobody reports is unknown",
         "(lease:state{state=\"unknown\"} == 1 or lease:reported == 0)\n        labels",
