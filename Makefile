@@ -5,8 +5,8 @@
 test: tools
 	cargo test --locked
 
-# What the tests need beside Rust: a C compiler for the bundled SQLite, promtool, PostgreSQL, MariaDB, Redis and Valkey.
-# The servers are installed but not started: the tests start their own.
+# What the tests need beside Rust: a C compiler for the bundled SQLite, jsonnet, Prometheus, Alertmanager, PostgreSQL,
+# MariaDB, Redis, Valkey, Helm and kubectl. The servers are there but not started: the tests start their own.
 tools:
 	./tests/install-tools
 

@@ -19,13 +19,16 @@ mod documentation;
 mod faults;
 mod harness;
 mod hostile;
+mod kubernetes;
 mod limits;
 mod mysql;
+mod packaging;
 mod postgres;
 mod preset;
 mod proxy;
 mod redis;
 mod reload;
+mod rollout;
 mod secrets;
 #[path = "../servers/mod.rs"]
 mod servers;

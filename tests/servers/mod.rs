@@ -1,4 +1,4 @@
-//! Real servers for tests: PostgreSQL, MariaDB, Redis and Valkey, private to the test process.
+//! Real servers for tests: PostgreSQL, MariaDB, Redis, Valkey, Prometheus and Alertmanager, private to the test process.
 //!
 //! ```ignore
 //! let database = servers::postgres().database();          // one server a process, a database a test
@@ -7,6 +7,9 @@
 //!
 //! let server = Server::start(Kind::MariaDb, &["max_connections=10"]);   // one to break
 //! server.freeze();
+//!
+//! let prometheus = Prometheus::start("global: { scrape_interval: 1s }", &[Path::new("alerts/lease.rules.yaml")]);
+//! prometheus.api().query("up");
 //! ```
 //!
 //! Each server keeps its data in a folder of its own, listens on a loopback port, and ends with its guard or with the test
@@ -22,6 +25,7 @@
     reason = "tests; and what one of the two that include it does not use, the other does"
 )]
 
+mod alertmanager;
 mod certificates;
 mod database;
 mod keyspace;
@@ -29,17 +33,22 @@ mod kind;
 mod mariadb;
 mod postgres;
 mod programs;
+mod prometheus;
 mod redis;
 mod server;
+mod service;
 mod supervisor;
+mod web;
 
 use std::sync::OnceLock;
 
+pub(crate) use alertmanager::{Alertmanager, AlertmanagerApi, Received};
 pub(crate) use certificates::{Certificate, Certificates};
 pub(crate) use database::{Database, Login};
 pub(crate) use keyspace::Keyspace;
 pub(crate) use kind::{Kind, wanted};
 pub(crate) use programs::find as program;
+pub(crate) use prometheus::{Alert, Labels, Prometheus, PrometheusApi, Sample, Series, Target};
 pub(crate) use server::Server;
 
 /// The PostgreSQL that the tests of this process share. Not for tests that break it.

@@ -173,7 +173,7 @@ fn provide_data(kind: Kind, supervisor: &Supervisor) {
 
 /// A port that nobody listens on, from below those that the system gives to clients: one of those could have it while
 /// the server is restarted.
-fn free_port() -> u16 {
+pub(super) fn free_port() -> u16 {
     let random = RandomState::new();
     (0_u16..1000)
         .map(|attempt| 12_000 + u16::try_from(random.hash_one(attempt) % 16_000).unwrap())
@@ -194,7 +194,7 @@ fn is_ready(supervisor: &Supervisor, pid: i32) -> bool {
 }
 
 /// Whether a process is there and has not ended.
-fn is_alive(pid: i32) -> bool {
+pub(super) fn is_alive(pid: i32) -> bool {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
     stat.rsplit_once(") ").is_some_and(|(_, rest)| !rest.starts_with(['Z', 'X']))
 }

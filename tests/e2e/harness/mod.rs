@@ -8,12 +8,14 @@ pub(crate) mod process;
 pub(crate) mod promtool;
 pub(crate) mod proxy;
 pub(crate) mod store;
+pub(crate) mod webhook;
 
 use std::time::Duration;
 
 pub(crate) use exporter::{Exporter, check, run, status};
 pub(crate) use metrics::Metrics;
 pub(crate) use process::{Process, Scheduler};
+pub(crate) use webhook::Webhook;
 
 /// How long to wait for something that will surely come: long enough for a machine that does much else.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(90);
