@@ -125,6 +125,7 @@ impl Memory {
         }
         SourceSnapshot {
             source: Arc::clone(&self.source),
+            kind: self.rules.kind,
             health: Health {
                 outcome: Ok(()),
                 took,
@@ -153,6 +154,7 @@ impl Memory {
         });
         SourceSnapshot {
             source: Arc::clone(&self.source),
+            kind: self.rules.kind,
             health: Health::failed(failure, took, self.failures, self.rejected),
             leases: leases.collect(),
         }
