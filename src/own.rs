@@ -55,6 +55,11 @@ impl Own {
         self.last_reload_success.set(clock::unix_seconds());
     }
 
+    /// Notes that the configuration could not be loaded now, so that the one before stays.
+    pub fn not_loaded(&self) {
+        self.last_reload_successful.set(0);
+    }
+
     /// Its metrics as text format 0.0.4.
     #[must_use]
     pub fn text(&self) -> String {

@@ -29,7 +29,7 @@ pub(super) struct Arguments {
 }
 
 pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
-    let config = sources::configuration(arguments.config_file.as_deref())?;
+    let config = sources::configuration(sources::named(arguments.config_file.as_deref())?)?;
     let (text, well) = if arguments.connect { block_on(connect(&config))? } else { (summary(&config), true) };
     std::io::stdout()
         .write_all(text.as_bytes())

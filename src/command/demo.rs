@@ -26,6 +26,7 @@ use std::io::{self, IsTerminal as _, Write};
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::sync::Arc;
 use std::time::Duration;
 
 use clap::Args;
@@ -34,6 +35,7 @@ use tokio::signal::unix::SignalKind;
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
+use super::exporter::Exporter;
 use super::serve::{block_on, serve};
 use super::signals::Signals;
 use super::{Failure, sources};
@@ -143,23 +145,20 @@ async fn show(arguments: &Arguments, voice: Voice<impl Write>, stop: Cancellatio
     let listener = listen(arguments.port).await?;
     let address = listener.local_addr().map_err(|error| Failure::System(format!("cannot listen: {error}")))?;
     let stage = Stage::set(pace, arguments.keep, store).await?;
-    let config = sources::configuration(Some(&stage.config_file()))?;
-    let key = config.token_key.clone();
-    let observer = sources::observer(config)?;
+    let config = sources::configuration(&stage.config_file())?;
+    let observer = sources::passing_observer(&config)?;
+    let exporter = Exporter::new(observer.clone())?;
     // Not `stop` itself: a server that ends before it is told to is a failure.
     let close = CancellationToken::new();
-    let mut server = tokio::spawn(serve(listener, observer.clone(), Settings::default(), close.clone()));
-    let cast = Cast::start(&stage, pace, key.as_ref())?;
+    let mut server = tokio::spawn(serve(listener, Arc::new(exporter), Settings::default(), close.clone()));
+    let cast = Cast::start(&stage, pace, config.token_key.as_ref())?;
     let feed = Feed::start(stage.store().clone(), pace)?;
     let mut player = Player::new(&stage, &cast, &feed, &observer, pace, voice);
 
     let played = tokio::select! {
         told = player.play(address, arguments.once) => Ok(told),
         () = stop.cancelled() => Ok(Ok(())),
-        served = &mut server => Err(match served {
-            Ok(Err(failure)) => failure,
-            _ => Failure::System("the server ended unexpectedly".to_owned()),
-        }),
+        _ = &mut server => Err(Failure::System("the server ended unexpectedly".to_owned())),
     };
     let (mut voice, outcome) = player.finish();
     close.cancel();

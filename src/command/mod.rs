@@ -2,7 +2,9 @@
 
 mod check;
 mod demo;
+mod exporter;
 mod presets;
+mod reload;
 pub mod scheduler;
 mod serve;
 mod signals;

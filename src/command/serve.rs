@@ -5,19 +5,17 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use bytes::Bytes;
 use clap::Args;
 use tokio::net::TcpListener;
-use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tracing::info;
 
-use super::signals::Signals;
-use super::{Failure, sources};
+use super::Failure;
+use super::exporter::Exporter;
+use super::reload::Reload;
+use super::signals::{Signals, hangups};
 use crate::log;
-use crate::observer::{Observed, Observer};
-use crate::own::Own;
-use crate::web::{self, Content, Limits, Settings, Site};
+use crate::web::{self, Limits, Settings, Site};
 
 /// How the exporter serves.
 #[derive(Clone, Debug, Args)]
@@ -84,22 +82,29 @@ fn path(text: &str) -> Result<String, String> {
 /// Serves until SIGTERM or SIGINT.
 pub(super) fn run(arguments: &Arguments) -> Result<(), Failure> {
     arguments.log.start();
-    let config = sources::configuration(arguments.config_file.as_deref())?;
-    if config.token_key.is_none() {
-        info!("no token_key_file is set: the tokens of holders are of this process alone and change when it restarts");
-    }
-    let observer = sources::observer(config)?;
+    let (reload, observer) = Reload::first(arguments.config_file.as_deref())?;
+    let exporter = Arc::new(Exporter::new(observer)?);
     let settings = Settings {
         telemetry_path: arguments.telemetry_path.clone(),
         max_requests: arguments.max_requests,
         ..Settings::default()
     };
     block_on(async {
+        // Before anybody can know that it is there: without this, the signal would end it.
+        let hangups = hangups()?;
         let listener = listen(arguments.listen_address).await?;
         info!(address = %listener.local_addr().unwrap_or(arguments.listen_address), "listening");
         let (signals, stop) = (Signals::also(&[])?, CancellationToken::new());
+        let serving = serve(listener, Arc::clone(&exporter), settings, stop.clone());
+        let work = async {
+            tokio::select! {
+                () = serving => {}
+                never = reload.at_each(hangups, &exporter) => match never {},
+            }
+        };
         // Whoever asks twice does not want to wait for requests under way.
-        signals.end(stop.clone(), serve(listener, observer, settings, stop)).await.unwrap_or(Ok(()))
+        let _ = signals.end(stop, work).await;
+        Ok(())
     })?
 }
 
@@ -135,36 +140,12 @@ pub(super) async fn listen(address: SocketAddr) -> Result<TcpListener, Failure> 
     })
 }
 
-/// Serves an observer's looks until shutdown.
+/// Serves what an exporter shows until shutdown.
 pub(super) async fn serve(
     listener: TcpListener,
-    observer: Observer,
+    exporter: Arc<Exporter>,
     settings: Settings,
     shutdown: CancellationToken,
-) -> Result<(), Failure> {
-    let own = Own::new().map_err(|error| Failure::System(format!("cannot count: {error}")))?;
-    let site = Arc::new(Site::new(Arc::new(Exporter { observer, own }), settings));
-    web::serve(listener, site, Limits::default(), shutdown).await;
-    Ok(())
-}
-
-/// What the exporter shows: its sources, and itself.
-#[derive(Debug)]
-struct Exporter {
-    observer: Observer,
-    own: Own,
-}
-
-impl Content for Exporter {
-    async fn metrics(&self, deadline: Instant) -> Vec<Bytes> {
-        let observed = self.observer.observe(deadline).await;
-        let rendered: Vec<_> = observed.iter().map(|observed| &observed.text).collect();
-        let mut chunks = self.observer.exposition().joined(&rendered);
-        chunks.push(self.own.text().into());
-        chunks
-    }
-
-    async fn snapshots(&self, deadline: Instant) -> Vec<Arc<Observed>> {
-        self.observer.observe(deadline).await
-    }
+) {
+    web::serve(listener, Arc::new(Site::new(exporter, settings)), Limits::default(), shutdown).await;
 }

@@ -1,4 +1,4 @@
-//! The signals that end a command.
+//! The signals that end a command, and the one that has the configuration loaded again.
 
 use std::pin::pin;
 
@@ -16,7 +16,7 @@ impl Signals {
     pub(super) fn also(more: &[SignalKind]) -> Result<Self, Failure> {
         let kinds = [SignalKind::terminate(), SignalKind::interrupt()];
         let signals: std::io::Result<_> = kinds.iter().chain(more).map(|kind| signal(*kind)).collect();
-        signals.map(Self).map_err(|error| Failure::System(format!("cannot wait for signals: {error}")))
+        signals.map(Self).map_err(unheard)
     }
 
     async fn next(&mut self) {
@@ -39,4 +39,13 @@ impl Signals {
             () = self.next() => None,
         }
     }
+}
+
+/// The signal that asks to load the configuration again (SIGHUP), from now on.
+pub(super) fn hangups() -> Result<Signal, Failure> {
+    signal(SignalKind::hangup()).map_err(unheard)
+}
+
+fn unheard(error: std::io::Error) -> Failure {
+    Failure::System(format!("cannot wait for signals: {error}"))
 }

@@ -18,41 +18,56 @@ use crate::store::postgres::PostgresQuery;
 use crate::store::redis::RedisKeys;
 use crate::store::sqlite::{Query, SqliteStore};
 
-/// Reads and checks the configuration file.
-pub(super) fn configuration(path: Option<&Path>) -> Result<Config, Failure> {
-    let Some(path) = path else {
-        return Err(Failure::Configuration(
+/// The configuration file, which has to be named.
+pub(super) fn named(path: Option<&Path>) -> Result<&Path, Failure> {
+    path.ok_or_else(|| {
+        Failure::Configuration(
             "no configuration: name a file with --config.file=FILE, or run `lease-exporter demo` to see it at work"
                 .to_owned(),
-        ));
-    };
+        )
+    })
+}
+
+/// Reads and checks the configuration file.
+pub(super) fn configuration(path: &Path) -> Result<Config, Failure> {
     let families: Vec<_> = names().collect();
     Config::load(path, &families).map_err(|error| Failure::Configuration(error.to_string()))
 }
 
-/// An observer of everything that is configured.
-pub(super) fn observer(config: Config) -> Result<Observer, Failure> {
-    let key = match config.token_key {
-        Some(key) => key,
+/// An observer of everything that is configured, for a look or two: without a key of the configuration's, its tokens are
+/// of this observer alone.
+pub(super) fn passing_observer(config: &Config) -> Result<Observer, Failure> {
+    let key = match &config.token_key {
+        Some(key) => key.clone(),
         None => random_key()?,
     };
-    let exposition = Exposition::without(|family| config.dropped.contains(family));
-    let sources = config.sources.into_iter().map(|source| observable(source, key.clone())).collect();
-    Ok(Observer::new(exposition, sources))
+    Ok(observer(config, &key))
 }
 
-fn random_key() -> Result<TokenKey, Failure> {
+/// An observer of everything that is configured.
+pub(super) fn observer(config: &Config, key: &TokenKey) -> Observer {
+    Observer::new(exposition(config), config.sources.iter().map(|source| observable(source, key)).collect())
+}
+
+/// The families that are configured.
+pub(super) fn exposition(config: &Config) -> Exposition {
+    Exposition::without(|family| config.dropped.contains(family))
+}
+
+/// A key that nobody knows.
+pub(super) fn random_key() -> Result<TokenKey, Failure> {
     let mut secret = [0; 32];
     getrandom::fill(&mut secret)
         .map_err(|error| Failure::System(format!("the system has no random bytes for a token key: {error}")))?;
     Ok(TokenKey::new(&secret))
 }
 
-fn observable(source: Source, key: TokenKey) -> Observable {
+/// A source as it is observed. Nothing is opened yet.
+pub(super) fn observable(source: &Source, key: &TokenKey) -> Observable {
     Observable {
-        store: store(&source),
-        memory: Memory::new(Arc::clone(&source.name), source.rules, key, source.policies),
-        name: source.name,
+        store: store(source),
+        memory: Memory::new(Arc::clone(&source.name), source.rules, key.clone(), Arc::clone(&source.policies)),
+        name: Arc::clone(&source.name),
         timeout: source.timeout,
         reuse_for: source.reuse_for,
     }

@@ -35,7 +35,8 @@ const PATIENCE: Duration = Duration::from_secs(120);
 
 pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     arguments.log.start();
-    let observer = sources::observer(sources::configuration(arguments.config_file.as_deref())?)?;
+    let config = sources::configuration(sources::named(arguments.config_file.as_deref())?)?;
+    let observer = sources::passing_observer(&config)?;
     let observed = block_on(observer.observe(Instant::now() + PATIENCE))?;
     let snapshots: Vec<_> = observed.iter().map(|observed| &*observed.snapshot).collect();
     let mut text = String::new();

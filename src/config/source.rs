@@ -107,6 +107,15 @@ impl Source {
     }
 }
 
+impl Source {
+    /// Whether what was learnt of this source holds for another of the same name: the same is read at the same place, by
+    /// the same rules. How long it may take, and what limits leases have, changes nothing of what they did.
+    #[must_use]
+    pub fn is_read_like(&self, other: &Self) -> bool {
+        self.store == other.store && self.rules == other.rules
+    }
+}
+
 /// A query may hold anything, so it is left out.
 impl fmt::Debug for Source {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -280,3 +280,19 @@ fn the_one_lease_of_a_source_is_expected_where_it_is_known_before_the_first_look
     assert!(config("store: postgres://localhost/a, preset: reference").is_empty());
     assert!(config("store: postgres://localhost/a, query: SELECT now() AS store_now").is_empty());
 }
+
+#[test]
+fn a_source_is_read_like_before_unless_what_is_read_or_how_it_is_understood_differs() {
+    let of = |lines: &str| source(&parse(&format!("sources:\n  - {{name: a, {lines}}}")).unwrap(), "a");
+    let before = of("store: 'sqlite:///a.db', preset: reference");
+    for (same, lines) in [
+        (true, "store: 'sqlite:///a.db', preset: reference"),
+        (true, "store: 'sqlite:///a.db', preset: reference, timeout: 1s, reuse_for: 9s"),
+        (false, "store: 'sqlite:///b.db', preset: reference"),
+        (false, "store: 'sqlite:///a.db', query: SELECT 1 AS store_now, kind: standing, clock: store"),
+        (false, "store: 'sqlite:///a.db', preset: reference, clock_skew: 9s"),
+        (false, "store: 'sqlite:///a.db', preset: reference, max_leases: 9"),
+    ] {
+        assert_eq!(before.is_read_like(&of(lines)), same, "{lines}");
+    }
+}

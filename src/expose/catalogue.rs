@@ -6,8 +6,8 @@
 use std::time::Duration;
 
 use crate::lease::{
-    Anomaly, Authority, Due, Health, HolderToken, Left, Progress, ProgressState, ReadFailure, Reason, RowFault, State,
-    Status, StoreTime,
+    Anomaly, Authority, Due, Health, HolderToken, Kind, Left, Progress, ProgressState, ReadFailure, Reason, RowFault,
+    SourceSnapshot, State, Status, StoreTime,
 };
 
 /// One metric family.
@@ -58,6 +58,8 @@ pub enum OfSource {
     Float(fn(&Health) -> Option<f64>),
     /// A gauge that is a whole number.
     Integer(fn(&Health) -> Option<u64>),
+    /// One row with a label that tells, always 1.
+    Told(&'static str, &'static [&'static str], fn(&SourceSnapshot) -> usize),
     /// One counter per value of a closed set.
     Counters(&'static str, &'static [&'static str], fn(&Health, usize) -> u64),
 }
@@ -105,7 +107,7 @@ const fn source(name: &'static str, help: &'static str, unit: Option<&'static st
 const SECONDS: Option<&str> = Some("seconds");
 
 /// Every family, in the order of exposition.
-pub static CATALOGUE: [Family; 28] = [
+pub static CATALOGUE: [Family; 29] = [
     lease(
         "lease_state",
         "The state that follows from authority and progress; exactly one is 1.",
@@ -248,6 +250,12 @@ pub static CATALOGUE: [Family; 28] = [
         "What should never happen, counted as the exporter notices it.",
         None,
         OfLease::Counters("anomaly", values!(Anomaly), |status, at| status.anomalies.of(Anomaly::ALL[at])),
+    ),
+    source(
+        "lease_source_info",
+        "What holding a lease of the source means; always 1.",
+        None,
+        OfSource::Told("kind", values!(Kind), |snapshot| snapshot.kind as usize),
     ),
     source(
         "lease_source_up",

@@ -45,6 +45,8 @@ impl<'a> Document<'a> {
 #[derive(Serialize)]
 struct Source<'a> {
     source: &'a str,
+    /// What holding one of its leases means: `standing`, `registry` or `claim`.
+    kind: &'static str,
     /// Whether it could be read.
     up: bool,
     /// If not, why not.
@@ -68,6 +70,7 @@ impl<'a> Source<'a> {
         let health = &snapshot.health;
         Self {
             source: &snapshot.source,
+            kind: snapshot.kind.as_str(),
             up: health.outcome.is_ok(),
             failure: health.outcome.err().map(ReadFailure::as_str),
             read_seconds: health.took.as_secs_f64(),

@@ -69,7 +69,7 @@ impl Exposed {
         let (label, values) = match family.samples {
             Samples::Lease(OfLease::StateSet(values, _)) => ("state", values),
             Samples::Lease(OfLease::Told(label, values, _) | OfLease::Counters(label, values, _)) => (label, values),
-            Samples::Source(OfSource::Counters(label, values, _)) => (label, values),
+            Samples::Source(OfSource::Told(label, values, _) | OfSource::Counters(label, values, _)) => (label, values),
             Samples::Lease(OfLease::Holders | OfLease::Alerts | OfLease::Float(_) | OfLease::Integer(_))
             | Samples::Source(OfSource::Float(_) | OfSource::Integer(_)) => ("", &[][..]),
         };
@@ -184,6 +184,7 @@ fn of_source(lines: &mut Lines<'_>, labels: &[u8], samples: &OfSource, tails: &[
                 lines.integer(labels, TAIL, value);
             }
         }
+        OfSource::Told(_, _, told) => lines.integer(labels, &tails[told(snapshot)], 1),
         OfSource::Counters(_, _, count) => {
             for (at, tail) in tails.iter().enumerate() {
                 lines.integer(labels, tail, count(&snapshot.health, at));

@@ -1,6 +1,7 @@
 //! What earlier readings of one source showed: the only thing that is kept between them.
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -54,6 +55,30 @@ impl Memory {
             policies,
             failures: Default::default(),
             rejected: Default::default(),
+        }
+    }
+
+    /// Takes over what another memory of the same source knows, under the limits of this one. A lease that was named, is
+    /// named no longer and has no record is forgotten.
+    ///
+    /// Both have to go by the same rules and the same key: what was remembered by others means something else.
+    pub fn inherit(&mut self, from: &mut Self) {
+        debug_assert_eq!(self.rules, from.rules, "what is remembered was seen by other rules");
+        self.failures = from.failures;
+        self.rejected = from.rejected;
+        for (name, before) in std::mem::take(&mut from.leases) {
+            match self.leases.entry(name) {
+                Entry::Occupied(mut expected) => {
+                    let Remembered { recollection, anomalies, .. } = *before;
+                    let policy = Arc::clone(&expected.get().policy);
+                    **expected.get_mut() = Remembered { policy, expected: true, recollection, anomalies };
+                }
+                Entry::Vacant(_) if before.expected && before.recollection.is_absent() => {}
+                Entry::Vacant(vacant) => {
+                    let policy = self.policies.of(vacant.key());
+                    vacant.insert(Box::new(Remembered { policy, expected: false, ..*before }));
+                }
+            }
         }
     }
 
@@ -125,6 +150,7 @@ impl Memory {
         }
         SourceSnapshot {
             source: Arc::clone(&self.source),
+            kind: self.rules.kind,
             health: Health {
                 outcome: Ok(()),
                 took,
@@ -153,6 +179,7 @@ impl Memory {
         });
         SourceSnapshot {
             source: Arc::clone(&self.source),
+            kind: self.rules.kind,
             health: Health::failed(failure, took, self.failures, self.rejected),
             leases: leases.collect(),
         }

@@ -94,6 +94,11 @@ impl Recollection {
         self.seen
     }
 
+    /// Whether there was no record of the lease when it was last looked for, if it ever was.
+    pub(super) fn is_absent(&self) -> bool {
+        self.seen.is_none() || self.vacancy.as_ref().is_some_and(|vacancy| *vacancy.key() == Vacancy::Absent)
+    }
+
     /// Takes in what this reading shows.
     pub(super) fn see(&mut self, sight: Sight<'_>, look: &Look<'_>, noticed: &mut Noticed) -> Observation {
         let no_row = Row::default();

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::label::{ReadFailure, RowFault};
+use super::policy::Kind;
 use super::status::Status;
 
 /// Everything that one reading of one source showed. Immutable: the metrics, the JSON, the page and the table are
@@ -12,6 +13,8 @@ use super::status::Status;
 pub struct SourceSnapshot {
     /// The source's name.
     pub source: Arc<str>,
+    /// What holding one of its leases means.
+    pub kind: Kind,
     /// How reading it went.
     pub health: Health,
     /// Its leases, by name.
@@ -27,6 +30,7 @@ impl SourceSnapshot {
         };
         Self {
             source: Arc::clone(&self.source),
+            kind: self.kind,
             health: Health::failed(failure, took, self.health.failures, self.health.rejected),
             leases: self.leases.iter().map(unread).collect(),
         }

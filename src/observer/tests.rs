@@ -1,11 +1,15 @@
 //! Reads that take long, fail, panic or never end. Time is paused: nothing here is slept on.
 
 use std::pin::Pin;
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
+
+use tokio::time::timeout_at;
 
 use super::*;
 use crate::lease::{
-    At, Clock, Columns, Epoch, Kind, Policies, Policy, Reading, Reason, Row, Rules, State, StoreTime, TokenKey,
+    At, Clock, Columns, Epoch, Kind, Policies, Policy, ReadFailure, Reading, Reason, Row, Rules, State, StoreTime,
+    TokenKey,
 };
 use crate::store::{ReadError, ReadResult, Taken};
 
@@ -226,4 +230,58 @@ async fn a_scrape_that_goes_away_takes_no_reading_with_it() {
     assert!(timeout_at(within(0.2), impatient).await.is_err());
     assert_eq!(said(&observer.observe(within(10.0)).await[0]), ACTIVE);
     assert_eq!(source.reads(), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_continued_source_keeps_its_store_and_what_is_known_and_any_other_begins_anew() {
+    let (before, [kept, _]) = observer([Does::Answer(Duration::ZERO), Does::Answer(Duration::ZERO)]);
+    before.observe(within(1.0)).await;
+    let (continued, unused) = source("source-1", Does::Fail);
+    let (anew, fresh) = source("source-2", Does::Fail);
+    let (added, _) = source("source-3", Does::Answer(Duration::ZERO));
+    let sources = vec![(added, Beginning::Continued), (anew, Beginning::Anew), (continued, Beginning::Continued)];
+    let after = before.followed_by(Exposition::without(|_| false), sources).await;
+    let observed = after.observe(within(1.0)).await;
+    let names: Vec<_> = observed.iter().map(|observed| &*observed.snapshot.source).collect();
+    assert_eq!(names, ["source-3", "source-2", "source-1"], "in the order of the new configuration");
+    assert_eq!(observed.iter().map(|observed| said(observed)).collect::<Vec<_>>(), [ACTIVE, REFUSED, ACTIVE]);
+    assert_eq!((kept.reads(), unused.reads(), fresh.reads()), (2, 0, 1));
+    let epoch = |observed: &Observed| observed.snapshot.leases[0].holding().unwrap().epoch;
+    assert_eq!(epoch(&observed[2]), Some(Epoch(2)), "read again by the same store");
+}
+
+#[tokio::test(start_paused = true)]
+async fn one_observer_follows_another_only_after_the_read_under_way_and_both_answer_by_their_own_families() {
+    let (before, [store]) = observer([Does::Answer(Duration::from_secs(2))]);
+    let under_way = tokio::spawn({
+        let before = Arc::clone(&before);
+        async move { before.observe(within(10.0)).await }
+    });
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    let fewer = Exposition::without(|family| family == "lease_epoch");
+    let (continued, _) = source("source-1", Does::Fail);
+    let began = Instant::now();
+    let after = before.followed_by(fewer, vec![(continued, Beginning::Continued)]).await;
+    assert_eq!(began.elapsed(), Duration::from_secs(1));
+    assert_eq!(said(&under_way.await.unwrap()[0]), ACTIVE);
+    store.now_does(Does::Answer(Duration::ZERO));
+    tokio::time::advance(Duration::from_secs(2)).await;
+    for (observer, has_epoch) in [(&*before, true), (&after, false), (&*before, true)] {
+        let observed = observer.observe(within(1.0)).await;
+        let text = observer.exposition().joined(&[&observed[0].text]).concat();
+        let text = String::from_utf8(text).unwrap();
+        assert_eq!(text.contains("\nlease_epoch{"), has_epoch, "{text}");
+        assert_eq!(text.matches("# TYPE lease_state gauge\n").count(), 1, "{text}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_source_that_is_not_there_any_more_is_forgotten() {
+    let (before, [_, _]) = observer([Does::Answer(Duration::ZERO); 2]);
+    before.observe(within(1.0)).await;
+    let without = before.followed_by(Exposition::without(|_| false), Vec::new()).await;
+    let (back, _) = source("source-1", Does::Answer(Duration::ZERO));
+    let again = without.followed_by(Exposition::without(|_| false), vec![(back, Beginning::Continued)]).await;
+    let observed = again.observe(within(1.0)).await;
+    assert_eq!(observed[0].snapshot.leases[0].holding().unwrap().epoch, Some(Epoch(1)), "the new store's first read");
 }

@@ -24,6 +24,7 @@ mod postgres;
 mod preset;
 mod proxy;
 mod redis;
+mod reload;
 mod rollout;
 mod secrets;
 #[path = "../servers/mod.rs"]

@@ -104,7 +104,7 @@ async fn what_is_kept_on_a_server_can_be_looked_at_without_the_demo() {
     let (cleared, farewell) = stage.clear(async { Some(Ok(())) }).await;
     cleared.unwrap();
     assert!(!schemas(&database).is_empty());
-    let observer = sources::observer(sources::configuration(Some(&file)).unwrap()).unwrap();
+    let observer = sources::passing_observer(&sources::configuration(&file).unwrap()).unwrap();
     let observed = observer.observe(tokio::time::Instant::now() + Duration::from_secs(10)).await;
     let statuses: Vec<_> = observed.iter().flat_map(|observed| &observed.snapshot.leases).collect();
     assert_eq!(statuses.iter().map(|status| status.verdict.reason).collect::<Vec<_>>(), [Reason::Absent]);

@@ -370,3 +370,41 @@ fn a_released_record_is_vacant_and_keeps_its_epoch() {
         Tenure::Vacant { how: Vacancy::Released, epoch: Some(Epoch(7)), .. }
     ));
 }
+
+#[test]
+fn what_is_known_outlives_the_limits_that_it_was_judged_by() {
+    #[derive(Debug)]
+    struct Stricter;
+    impl Policies for Stricter {
+        fn of(&self, _: &str) -> Arc<Policy> {
+            Arc::new(Policy { stall_after: s(5), ..Policy::default() })
+        }
+        fn expected(&self) -> Vec<Arc<str>> {
+            vec!["a".into(), "new".into()]
+        }
+    }
+    let mut before = memory(RULES);
+    before.failed(ReadFailure::Timeout, s(1));
+    take_in(&mut before, 10, vec![row("a", "h", 7, 10), row("b", "h", 7, 10)]);
+    take_in(&mut before, 20, vec![since(15, row("a", "h", 6, 20)), row("b", "h", 7, 20)]);
+
+    let mut after = Memory::new("source".into(), RULES, TokenKey::new(b"key"), Arc::new(Stricter));
+    after.inherit(&mut before);
+    let unread = after.unread(ReadFailure::Timeout, Duration::ZERO);
+    let names: Vec<_> = unread.leases.iter().map(|status| &*status.lease).collect();
+    assert_eq!(names, ["a", "b", "new"], "`named` is named no longer, and there is none");
+    assert_eq!(unread.health.failures[ReadFailure::Timeout as usize], 1);
+
+    let busy = |lease, epoch| Row {
+        due: Some(3),
+        oldest_due_at: Some(t(20)),
+        progress_at: Some(t(20)),
+        progress_cursor: Some(Cursor::Number(20)),
+        ..row(lease, "h", epoch, 30)
+    };
+    let snapshot = take_in(&mut after, 30, vec![since(15, busy("a", 6)), busy("b", 7)]);
+    assert_eq!(said(&snapshot, "a"), (State::Unknown, Reason::EpochRegressed));
+    assert_eq!(counted(&snapshot, "a"), [(Anomaly::EpochRegressed, 1)]);
+    assert_eq!(said(&snapshot, "b"), (State::Stalled, Reason::NoProgress), "by the new limit");
+    assert_eq!(said(&snapshot, "new"), (State::NoLeader, Reason::Absent));
+}

@@ -1,0 +1,79 @@
+//! The configuration loaded again while the exporter serves: all of it takes effect, or none.
+
+use std::convert::Infallible;
+use std::path::{Path, PathBuf};
+
+use tokio::signal::unix::Signal;
+use tracing::{error, info};
+
+use super::exporter::Exporter;
+use super::{Failure, sources};
+use crate::config::{Config, Source};
+use crate::lease::TokenKey;
+use crate::observer::{Beginning, Observer};
+
+/// What the exporter goes by now, and where that came from.
+#[derive(Debug)]
+pub(super) struct Reload {
+    file: PathBuf,
+    /// For a configuration that has no key: the tokens of one process stay the same.
+    process_key: TokenKey,
+    key: TokenKey,
+    sources: Vec<Source>,
+}
+
+impl Reload {
+    /// Reads and checks the configuration for the first time.
+    pub(super) fn first(file: Option<&Path>) -> Result<(Self, Observer), Failure> {
+        let file = sources::named(file)?;
+        let config = sources::configuration(file)?;
+        if config.token_key.is_none() {
+            info!(
+                "no token_key_file is set: the tokens of holders are of this process alone and change when it restarts"
+            );
+        }
+        let process_key = sources::random_key()?;
+        let key = config.token_key.clone().unwrap_or_else(|| process_key.clone());
+        let observer = sources::observer(&config, &key);
+        Ok((Self { file: file.to_owned(), process_key, key, sources: config.sources }, observer))
+    }
+
+    /// Loads the configuration again at each signal. One that cannot be used changes nothing but what is said of it.
+    pub(super) async fn at_each(mut self, mut hangups: Signal, exporter: &Exporter) -> Infallible {
+        loop {
+            hangups.recv().await;
+            match self.load().await {
+                Ok(config) => {
+                    exporter.replace(self.follow(config, &exporter.observer()).await);
+                    exporter.own().loaded();
+                    info!(sources = self.sources.len(), "the configuration was loaded again");
+                }
+                Err(failure) => {
+                    exporter.own().not_loaded();
+                    error!(error = %failure, "the configuration cannot be used: the one before stays");
+                }
+            }
+        }
+    }
+
+    async fn load(&self) -> Result<Config, Failure> {
+        let file = self.file.clone();
+        // A file system may be slow, and requests must not wait for it.
+        let loaded = tokio::task::spawn_blocking(move || sources::configuration(&file)).await;
+        loaded.unwrap_or_else(|_| Err(Failure::System("reading the configuration ended unexpectedly".to_owned())))
+    }
+
+    /// The observer under another configuration.
+    async fn follow(&mut self, config: Config, before: &Observer) -> Observer {
+        let key = config.token_key.clone().unwrap_or_else(|| self.process_key.clone());
+        let beginning = |source: &Source| match self.sources.iter().find(|before| before.name == source.name) {
+            Some(before) if before.is_read_like(source) && key == self.key => Beginning::Continued,
+            _ => Beginning::Anew,
+        };
+        let sources = config.sources.iter();
+        let sources = sources.map(|source| (sources::observable(source, &key), beginning(source))).collect();
+        let observer = before.followed_by(sources::exposition(&config), sources).await;
+        (self.key, self.sources) = (key, config.sources);
+        observer
+    }
+}
