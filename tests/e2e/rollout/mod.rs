@@ -1,3 +1,8 @@
 //! From the exporter to whoever is told: the files that are shipped, in a real Prometheus and a real Alertmanager.
 
+mod inhibition;
+mod leftovers;
+mod local;
 mod servers_themselves;
+mod shipped;
+mod story;

@@ -1,0 +1,126 @@
+//! `deploy/local/up` as a process, and what it says of itself.
+
+use std::hash::{BuildHasher, RandomState};
+use std::path::PathBuf;
+use std::process::Command;
+
+use rustix::process::{Pid, Signal, kill_process};
+
+use crate::harness::process::program;
+use crate::harness::{Process, eventually};
+use crate::servers::PrometheusApi;
+
+/// The whole picture, ended with its guard.
+pub(super) struct Local {
+    process: Option<Process>,
+    said: String,
+}
+
+impl Local {
+    /// Starts it in a hurry, on free ports, and waits until everything runs.
+    pub(super) fn up(options: &[&str]) -> Self {
+        // Below those that the system gives to clients, and away from where other servers of tests are.
+        let port = 28_000 + RandomState::new().hash_one(0) % 4_000;
+        let up = concat!(env!("CARGO_MANIFEST_DIR"), "/deploy/local/up");
+        let mut command = Command::new("bash");
+        // In one stream, so that whoever waits in vain for it to be up is told why.
+        command.args(["-c", "exec \"$0\" \"$@\" 2>&1", up, "--hurry", "--ports-from", &port.to_string(), "--program"]);
+        command.arg(program()).args(options);
+        let process = Process::start(command);
+        process.stdout.wait_for("End it all");
+        let said = process.stdout.text();
+        Self { process: Some(process), said }
+    }
+
+    /// The Prometheus of it.
+    pub(super) fn prometheus(&self) -> PrometheusApi {
+        let address = self.after("Prometheus    http://").split('/').next().unwrap();
+        PrometheusApi::at(address.parse().unwrap())
+    }
+
+    /// Its private folder.
+    pub(super) fn folder(&self) -> PathBuf {
+        self.after("files         ").trim_end().into()
+    }
+
+    /// The scheduler that leads.
+    pub(super) fn leader(&self) -> Pid {
+        self.pids("  kill -USR1 ")[0]
+    }
+
+    /// The exporters.
+    pub(super) fn exporters(&self) -> Vec<Pid> {
+        self.pids("kill -HUP ")
+    }
+
+    /// Every process that it started: schedulers, exporters, Alertmanager, Prometheus.
+    pub(super) fn processes(&self) -> Vec<Pid> {
+        let pids = std::fs::read_to_string(self.folder().join("pids")).unwrap();
+        pids.lines().map(pid).collect()
+    }
+
+    /// Turns the alerts of the lease on or off as it says how to: in the file, and both exporters are told.
+    pub(super) fn opt(&self, choice: Choice) {
+        let path = self.folder().join("exporter.yml");
+        let before = std::fs::read_to_string(&path).unwrap();
+        let after = match choice {
+            Choice::In => before.replace("    # alerts:", "    alerts:"),
+            Choice::Out => before.replace("    alerts:", "    # alerts:"),
+        };
+        assert_ne!(before, after);
+        std::fs::write(&path, after).unwrap();
+        for exporter in self.exporters() {
+            kill_process(exporter, Signal::HUP).unwrap();
+        }
+    }
+
+    /// Sends it a signal, and gives its exit code once it has ended.
+    pub(super) fn end_by(mut self, signal: Signal) -> Option<i32> {
+        let process = self.process.take().unwrap();
+        process.signal(signal);
+        process.finish().code
+    }
+
+    fn pids(&self, after: &str) -> Vec<Pid> {
+        self.after(after).split_whitespace().map(pid).collect()
+    }
+
+    /// The rest of the first line that has this in it.
+    fn after(&self, text: &str) -> &str {
+        let found = self.said.lines().find_map(|line| line.split_once(text));
+        found.unwrap_or_else(|| panic!("no {text:?} in {}", self.said)).1
+    }
+}
+
+impl Drop for Local {
+    /// Asks it to end first: only that waits until everything has.
+    fn drop(&mut self) {
+        if let Some(process) = self.process.take() {
+            process.signal(Signal::TERM);
+            if !std::thread::panicking() {
+                process.finish();
+            }
+        }
+    }
+}
+
+/// Whether a lease's alerts may fire.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Choice {
+    In,
+    Out,
+}
+
+fn pid(text: &str) -> Pid {
+    Pid::from_raw(text.parse().unwrap()).unwrap()
+}
+
+/// Waits until the rules have been evaluated so many times more, and looks at something each time.
+pub(super) fn evaluations(api: PrometheusApi, times: usize, mut look: impl FnMut()) {
+    let last = || api.last_evaluations()["lease-alerts"].clone();
+    let mut before = last();
+    for _ in 0..times {
+        before = eventually("another evaluation", || Some(last()).filter(|now| *now != before));
+        look();
+    }
+}
