@@ -10,6 +10,7 @@
     reason = "tests; the exemption in clippy.toml does not reach their helpers"
 )]
 
+mod alerts;
 mod changes;
 mod command;
 mod concurrency;
