@@ -1,7 +1,8 @@
 //! Every query of every panel is answered by a real Prometheus, with its variables as Grafana puts them in.
 
 use std::collections::BTreeSet;
-use std::time::{SystemTime, UNIX_EPOCH};
+
+use lease_exporter::clock::unix_seconds;
 
 use super::document::{Dashboard, Query};
 use super::grafana::{Choice, interpolated};
@@ -23,7 +24,7 @@ fn answer(api: PrometheusApi, query: &Query<'_>, source: Choice<'_>, lease: Choi
     if query.is_instant() {
         return api.query(&expression).into_iter().map(|sample| sample.labels).collect();
     }
-    let to = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs_f64();
+    let to = unix_seconds();
     let series = api.query_range(&expression, to - 300.0, to, f64::from(STEP));
     series.into_iter().map(|series| series.labels).collect()
 }
