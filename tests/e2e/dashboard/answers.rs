@@ -95,6 +95,16 @@ fn every_query_is_answered_of_what_was_chosen_and_of_nothing_else() {
     let both = of(Choice::These(&[DEMO.0, HARD.0]), Choice::These(&[DEMO.1, HARD.1]), &[]);
     assert_eq!(values(&both, "lease"), BTreeSet::from([DEMO.1, HARD.1]));
 
+    // What can be chosen: of one source, its leases alone.
+    let offered = dashboard.choices().into_iter().map(|(series, label)| {
+        let expression = interpolated(series, Choice::These(&[HARD.0]), Choice::All, STEP, SCRAPE);
+        let rows = world.api().query(&expression);
+        (label, rows.iter().map(|row| row.labels[label].clone()).collect::<BTreeSet<_>>())
+    });
+    let names = |names: &[&str]| names.iter().map(|&name| name.to_owned()).collect::<BTreeSet<_>>();
+    let expected = [("source", names(&[DEMO.0, HARD.0])), ("lease", names(&[DECOY, HARD.1]))];
+    assert_eq!(offered.collect::<Vec<_>>(), expected);
+
     // One exporter sees the stall, and the other does not see the store.
     let table = dashboard.panel("Leases, worst first");
     let expression = interpolated(table.query("A").expression(), Choice::All, Choice::These(&[HARD.1]), STEP, SCRAPE);
