@@ -10,10 +10,12 @@
     reason = "tests; the exemption in clippy.toml does not reach their helpers"
 )]
 
+mod alerts;
 mod changes;
 mod command;
 mod concurrency;
 mod contract;
+mod dashboard;
 mod documentation;
 mod faults;
 mod harness;

@@ -23,7 +23,7 @@ pub(crate) fn accepts(text: &str) {
 }
 
 /// On the PATH, or where `make tools` puts it.
-fn path() -> PathBuf {
+pub(crate) fn path() -> PathBuf {
     let on_path = std::env::var_os("PATH").unwrap_or_default();
     let mut folders: Vec<PathBuf> = std::env::split_paths(&on_path).collect();
     let manifest = PathBuf::from(env!("CARGO_MANIFEST_DIR"));

@@ -1,0 +1,62 @@
+{
+  _config+:: {
+    // As the exporter names them, in the order of the rules.
+    alerts:: [
+      'LeaseNoLeader',
+      'LeaseWorkStalled',
+      'LeaseStateUnknown',
+      'LeaseLeadershipFlapping',
+      'LeaseEpochRegressed',
+      'LeaseFencedWriter',
+      'LeaseSourceDown',
+      'LeaseExporterAbsent',
+    ],
+
+    // Which series are the exporter's, as it stands between the braces of a selector: 'job="lease-exporter"'.
+    selector: '',
+    // Labels beyond `source` and `lease` that tell leases apart, where one Prometheus sees several of one name:
+    // ['cluster', 'namespace']. Every exporter must have them.
+    groupLabels: [],
+    // What tells one exporter from another. An exporter that is there without a source it reported before had it taken
+    // out of its configuration. Where exporters of one job all have the same configuration and their instances come and
+    // go, as in Kubernetes, ['job'] sees that of their successors too.
+    exporterLabels: ['job', 'instance'],
+
+    // What the names of recorded series begin with, and the names of the two groups.
+    prefix: 'lease',
+    rulesGroup: 'lease',
+    alertsGroup: 'lease-alerts',
+
+    // How long what is remembered outlasts a Prometheus that was away, and an exporter that is gone.
+    memory: '1h',
+    absentMemory: '1d',
+    // Within what time takeovers and anomalies are counted, and how many takeovers are too many.
+    window: '15m',
+    takeovers: 4,
+
+    // For how many seconds each condition must last.
+    wait: {
+      LeaseNoLeader: 120,
+      LeaseWorkStalled: 60,
+      LeaseStateUnknown: 900,
+      LeaseLeadershipFlapping: 0,
+      LeaseEpochRegressed: 0,
+      LeaseFencedWriter: 0,
+      LeaseSourceDown: 300,
+      LeaseExporterAbsent: 300,
+    },
+    severity: {
+      LeaseNoLeader: 'critical',
+      LeaseWorkStalled: 'critical',
+      LeaseStateUnknown: 'warning',
+      LeaseLeadershipFlapping: 'warning',
+      LeaseEpochRegressed: 'critical',
+      LeaseFencedWriter: 'warning',
+      LeaseSourceDown: 'warning',
+      LeaseExporterAbsent: 'warning',
+    },
+    // Further labels of every alert, such as { team: 'scheduling' }.
+    alertLabels: {},
+    runbookBase: 'https://example.com/lease-exporter/alerts/runbooks/',
+  },
+}

@@ -1,0 +1,39 @@
+// What the configuration makes of the texts of rules and alerts: each is a text block with these words in it.
+function(config) {
+  local list(labels) = std.join(', ', labels),
+  local of(labels) = [label for label in config.groupLabels if !std.member(labels, label)] + labels,
+
+  // Before the colon of recorded series.
+  p: config.prefix,
+  // The selector as all that is between braces, and in front of more.
+  only: if config.selector == '' then '' else '{%s}' % config.selector,
+  also: if config.selector == '' then '' else config.selector + ',',
+
+  source: list(of(['source'])),
+  lease: list(of(['source', 'lease'])),
+  state: list(of(['source', 'lease', 'state'])),
+  alert: list(of(['source', 'lease', 'alert'])),
+  exporter: list(of(config.exporterLabels)),
+  reporter: list(of(['source'] + config.exporterLabels)),
+
+  // In a template: an exporter by name, in `$row`.
+  exporter_named: std.join(' ', [
+    '%s {{ printf "%%q" $row.Labels.%s }}' % [label, label]
+    for label in config.exporterLabels
+  ]),
+  last_exporter_label: config.exporterLabels[std.length(config.exporterLabels) - 1],
+
+  memory: config.memory,
+  absent: config.absentMemory,
+  window: config.window,
+  takeovers: config.takeovers,
+
+  // In a template: the labels of an alert as matchers, in `$of`.
+  local matchers(labels) =
+    '{{ $of := printf "%s" %s -}}' % [
+      std.join(',', [label + '=%q' for label in labels]),
+      std.join(' ', ['$labels.' + label for label in labels]),
+    ],
+  of_lease: matchers(of(['source', 'lease'])),
+  of_source: matchers(of(['source'])),
+}

@@ -1,0 +1,183 @@
+//! The mixin says the same as the files, and what it is configured to say holds together.
+
+use std::path::Path;
+use std::process::Command;
+
+use serde_json::{Value, json};
+
+use super::files::{ALERTS, RULES, folder, read, root, rules, text, yaml};
+use super::promtool::run;
+
+/// Renders an expression, in which `mixin` is the mixin.
+fn render(expression: &str) -> Value {
+    let mixin = folder().join("mixin/mixin.libsonnet");
+    let output = Command::new("jsonnet")
+        .args(["--exec", &format!("local mixin = import '{}'; {expression}", mixin.display())])
+        .output()
+        .unwrap_or_else(|error| panic!("jsonnet: {error}: run `make tools`"));
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    serde_json::from_slice(&output.stdout).unwrap()
+}
+
+fn assert_same(rendered: &Value, shipped: &Value) {
+    for (rendered, shipped) in rules(rendered).iter().zip(&rules(shipped)) {
+        assert_eq!(rendered, shipped);
+    }
+    assert_eq!(rendered, shipped);
+}
+
+#[test]
+fn the_mixin_renders_to_the_shipped_files() {
+    assert_same(&render("mixin.prometheusRules"), &yaml(&text(RULES)));
+    assert_same(&render("mixin.prometheusAlerts"), &yaml(&text(ALERTS)));
+}
+
+#[test]
+fn the_mixin_is_formatted() {
+    for name in super::files::listed("mixin", ".libsonnet") {
+        let output = Command::new("jsonnetfmt").arg("--test").arg(folder().join("mixin").join(&name)).output();
+        let output = output.unwrap_or_else(|error| panic!("jsonnetfmt: {error}: run `make tools`"));
+        assert!(output.status.success(), "alerts/mixin/{name}: run jsonnetfmt -i");
+    }
+}
+
+/// The `PrometheusRule` is the two files in one; `UPDATE_GOLDEN=1` writes it anew.
+#[test]
+fn the_prometheus_rule_is_the_two_files() {
+    const HEAD: &str = "# alerts/lease.rules.yaml and alerts/lease.alerts.yaml for the Prometheus Operator; what they do is said there.
+apiVersion: monitoring.coreos.com/v1
+kind: PrometheusRule
+metadata:
+  name: lease-exporter
+  labels:
+    app.kubernetes.io/name: lease-exporter
+spec:
+  groups:
+";
+    let groups = [RULES, ALERTS].map(|name| {
+        let text = text(name);
+        let (_, groups) = text.split_once("\ngroups:\n").unwrap();
+        groups
+            .lines()
+            .map(|line| if line.is_empty() { "\n".to_owned() } else { format!("  {line}\n") })
+            .collect::<String>()
+    });
+    let written = HEAD.to_owned() + &groups.concat();
+    let path = root().join("deploy/kubernetes/components/alerts/prometheusrule.yaml");
+    if std::env::var_os("UPDATE_GOLDEN").is_some() {
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(&path, &written).unwrap();
+    }
+    let shipped = read(&path);
+    assert!(shipped == written, "{} differs; UPDATE_GOLDEN=1 rewrites it", path.display());
+    let rendered = render("{ groups: mixin.prometheusRules.groups + mixin.prometheusAlerts.groups }");
+    assert_same(&rendered, &yaml(&shipped)["spec"]);
+}
+
+/// Configured otherwise in every respect: two clusters have a lease of one name, and another job has series of one name.
+const CONFIGURED: &str = r#"
+local configured = mixin {
+  _config+:: {
+    selector: 'job="leases"',
+    groupLabels: ['cluster'],
+    exporterLabels: ['job'],
+    prefix: 'scheduling',
+    rulesGroup: 'one',
+    alertsGroup: 'two',
+    window: '10m',
+    takeovers: 2,
+    wait+: { LeaseWorkStalled: 240 },
+    severity+: { LeaseWorkStalled: 'page' },
+    alertLabels: { team: 'scheduling' },
+    runbookBase: 'https://runbooks.example/',
+  },
+};
+"#;
+
+#[test]
+fn the_mixin_configured_otherwise_still_holds_together() {
+    let shown = tempfile::tempdir().unwrap();
+    let write = |name: &str, content: &str| std::fs::write(shown.path().join(name), content).unwrap();
+    // JSON is YAML.
+    write("rules.yaml", &render(&format!("{CONFIGURED} configured.prometheusRules")).to_string());
+    write("alerts.yaml", &render(&format!("{CONFIGURED} configured.prometheusAlerts")).to_string());
+    let (well_formed, said) =
+        run(shown.path(), &["check", "rules", "--lint=all", "--lint-fatal", "rules.yaml", "alerts.yaml"]);
+    assert!(well_formed, "{said}");
+    write("test.yaml", &test_of_the_configured().to_string());
+    let (content, said) = run(shown.path(), &["test", "rules", "test.yaml"]);
+    assert!(content, "{said}");
+    write("test.yaml", &test_of_the_configured().to_string().replace("240", "210").replace("4m30s", "4m"));
+    assert_ne!(run(shown.path(), &["test", "rules", "test.yaml"]).0, true, "it can fail");
+}
+
+fn test_of_the_configured() -> Value {
+    let state = |cluster: &str, job: &str, stuck: bool| {
+        ["no_leader", "active", "idle", "stalled", "unknown"].map(|state| {
+            let now = state == if stuck { "stalled" } else { "active" };
+            let of = format!(
+                "cluster=\"{cluster}\",job=\"{job}\",instance=\"a\",source=\"jobs\",lease=\"night\",state=\"{state}\""
+            );
+            json!({ "series": format!("lease_state{{{of}}}"), "values": format!("{}x60", u8::from(now)) })
+        })
+    };
+    let one =
+        |name: &str, labels: &str, values: &str| json!({ "series": format!("{name}{{{labels}}}"), "values": values });
+    let east = "cluster=\"east\",job=\"leases\",instance=\"a\",source=\"jobs\"";
+    let enabled = format!("{east},lease=\"night\",alert=\"LeaseWorkStalled\"");
+    let mut series = Vec::new();
+    series.extend(state("east", "leases", true));
+    series.extend(state("west", "leases", false));
+    series.extend(state("west", "others", true));
+    series.push(one("lease_source_up", east, "1x60"));
+    series.push(one("lease_alert_enabled", &enabled, "1x60"));
+    series.push(one("lease_due", &format!("{east},lease=\"night\""), "3x60"));
+    series.push(one("lease_due", "cluster=\"west\",job=\"leases\",source=\"jobs\",lease=\"night\"", "5x60"));
+    series.push(one("lease_due", "cluster=\"east\",job=\"others\",source=\"jobs\",lease=\"night\"", "7x60"));
+    let would =
+        "scheduling:alert_would_fire{cluster=\"east\",source=\"jobs\",lease=\"night\",alert=\"LeaseWorkStalled\"}";
+    let fired = json!({
+        "exp_labels": { "severity": "page", "team": "scheduling", "cluster": "east", "source": "jobs", "lease": "night" },
+        "exp_annotations": {
+            "summary": "The work of lease \"night\" of source \"jobs\" is due and does not move.",
+            "description": "Last renewed: not known. Last progress: not known; the limit is not known. Work due: 3; \
+                the oldest for: not known. Reason now: not known.",
+            "runbook_url": "https://runbooks.example/LeaseWorkStalled.md",
+        },
+    });
+    json!({
+        "rule_files": ["rules.yaml", "alerts.yaml"],
+        "evaluation_interval": "30s",
+        "group_eval_order": ["one", "two"],
+        "tests": [{
+            "interval": "30s",
+            "input_series": series,
+            "promql_expr_test": [
+                { "expr": "scheduling:alert_would_fire", "eval_time": "4m", "exp_samples": [] },
+                { "expr": "scheduling:alert_would_fire", "eval_time": "4m30s", "exp_samples": [{ "labels": would, "value": 1 }] },
+                {
+                    "expr": "scheduling:alert_wait_seconds{alert=\"LeaseWorkStalled\"}",
+                    "eval_time": "4m30s",
+                    "exp_samples": [{ "labels": "scheduling:alert_wait_seconds{alert=\"LeaseWorkStalled\"}", "value": 240 }],
+                },
+            ],
+            "alert_rule_test": [{ "alertname": "LeaseWorkStalled", "eval_time": "5m", "exp_alerts": [fired] }],
+        }],
+    })
+}
+
+/// Whoever has no dashboard renders the rules all the same.
+#[test]
+fn the_dashboard_is_looked_for_only_when_it_is_asked_for() {
+    let alone = tempfile::tempdir().unwrap();
+    for name in super::files::listed("mixin", ".libsonnet") {
+        std::fs::copy(folder().join("mixin").join(&name), alone.path().join(&name)).unwrap();
+    }
+    let rendered = |field: &str| {
+        let mixin: &Path = &alone.path().join("mixin.libsonnet");
+        let expression = format!("(import '{}').{field}", mixin.display());
+        Command::new("jsonnet").args(["--exec", &expression]).output().unwrap().status.success()
+    };
+    assert!(rendered("prometheusRules") && rendered("prometheusAlerts"));
+    assert!(!rendered("grafanaDashboards"), "it is not there");
+}
