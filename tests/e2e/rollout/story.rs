@@ -11,7 +11,7 @@ use crate::harness::{Webhook, eventually};
 use crate::servers::{Database, Kind, PrometheusApi, Server};
 
 /// Enough for anything that is on its way to come: rules are evaluated, and Alertmanager looks at its groups, each second.
-const A_WHILE: usize = 8;
+const A_WHILE: usize = 5;
 
 fn unix_time() -> f64 {
     SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs_f64()
