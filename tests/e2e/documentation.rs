@@ -76,7 +76,7 @@ const RUN_BY: [(&str, &str, &str); 7] = [
     (
         "docker compose --file deploy/compose.yaml kill --signal USR1 scheduler-a",
         "deploy/compose.yaml",
-        "\n  scheduler-a:\n",
+        "\n  scheduler-a: ",
     ),
     ("docker build --file deploy/Dockerfile", "tests/e2e/rollout/image.rs", "Dockerfile"),
     ("docker run --read-only --cap-drop ALL", "tests/e2e/rollout/image.rs", "Dockerfile"),
