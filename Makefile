@@ -6,7 +6,7 @@ test: tools
 	cargo test --locked
 
 # What the tests need beside Rust: a C compiler for the bundled SQLite, jsonnet, Prometheus, Alertmanager, PostgreSQL,
-# MariaDB, Redis and Valkey. The servers are there but not started: the tests start their own.
+# MariaDB, Redis, Valkey, Helm and kubectl. The servers are there but not started: the tests start their own.
 tools:
 	./tests/install-tools
 

@@ -3,6 +3,8 @@
 mod check;
 mod demo;
 mod exporter;
+mod listener;
+mod notify;
 mod presets;
 mod reload;
 pub mod scheduler;

@@ -7,6 +7,7 @@ use tokio::signal::unix::Signal;
 use tracing::{error, info};
 
 use super::exporter::Exporter;
+use super::notify::Notify;
 use super::{Failure, sources};
 use crate::config::{Config, Source};
 use crate::lease::TokenKey;
@@ -39,9 +40,10 @@ impl Reload {
     }
 
     /// Loads the configuration again at each signal. One that cannot be used changes nothing but what is said of it.
-    pub(super) async fn at_each(mut self, mut hangups: Signal, exporter: &Exporter) -> Infallible {
+    pub(super) async fn at_each(mut self, mut hangups: Signal, exporter: &Exporter, notify: &Notify) -> Infallible {
         loop {
             hangups.recv().await;
+            notify.reloading();
             match self.load().await {
                 Ok(config) => {
                     exporter.replace(self.follow(config, &exporter.observer()).await);
@@ -53,6 +55,7 @@ impl Reload {
                     error!(error = %failure, "the configuration cannot be used: the one before stays");
                 }
             }
+            notify.ready();
         }
     }
 

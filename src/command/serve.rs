@@ -1,6 +1,5 @@
 //! `lease-exporter --config.file=FILE`: serves until it is told to stop.
 
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,6 +11,8 @@ use tracing::info;
 
 use super::Failure;
 use super::exporter::Exporter;
+use super::listener::{ListenArguments, cannot_listen};
+use super::notify::Notify;
 use super::reload::Reload;
 use super::signals::{Signals, hangups};
 use crate::log;
@@ -20,13 +21,12 @@ use crate::web::{self, Limits, Settings, Site};
 /// How the exporter serves.
 #[derive(Clone, Debug, Args)]
 pub(super) struct Arguments {
-    /// The configuration: what to read, and the limits of each lease
+    /// The configuration: what to read, and the limits of each lease. SIGHUP loads it again
     #[arg(long = "config.file", value_name = "FILE", env = "LEASE_EXPORTER_CONFIG_FILE")]
     config_file: Option<PathBuf>,
 
-    /// The address to serve on; without a host, on all
-    #[arg(long = "web.listen-address", value_name = "[HOST]:PORT", default_value = ":10987", value_parser = address)]
-    listen_address: SocketAddr,
+    #[command(flatten)]
+    listen: ListenArguments,
 
     /// The path of the metrics
     #[arg(long = "web.telemetry-path", value_name = "PATH", default_value = "/metrics", value_parser = path)]
@@ -58,17 +58,6 @@ impl LogArguments {
     }
 }
 
-/// An address as Prometheus exporters take it: `:10987` is every address of the machine.
-pub(super) fn address(text: &str) -> Result<SocketAddr, String> {
-    if let Some(port) = text.strip_prefix(':') {
-        let port = port.parse().map_err(|_| format!("`{port}` is no port; write `:10987`"))?;
-        return Ok(SocketAddr::new(IpAddr::V6(Ipv6Addr::UNSPECIFIED), port));
-    }
-    let text = text.replacen("localhost:", "127.0.0.1:", 1);
-    text.parse()
-        .map_err(|_| "not an address with a port; write `:10987`, `127.0.0.1:10987` or `[::1]:10987`".to_owned())
-}
-
 fn path(text: &str) -> Result<String, String> {
     if !text.starts_with('/') || text.len() == 1 || text.contains(['?', '#', ' ']) {
         return Err("a path starts with `/` and names something, like `/metrics`".to_owned());
@@ -89,21 +78,22 @@ pub(super) fn run(arguments: &Arguments) -> Result<(), Failure> {
         max_requests: arguments.max_requests,
         ..Settings::default()
     };
+    let (listener, notify) = (arguments.listen.listen()?, Notify::from_environment());
     block_on(async {
         // Before anybody can know that it is there: without this, the signal would end it.
         let hangups = hangups()?;
-        let listener = listen(arguments.listen_address).await?;
-        info!(address = %listener.local_addr().unwrap_or(arguments.listen_address), "listening");
+        let listener = TcpListener::from_std(listener).map_err(cannot_listen)?;
+        info!(address = %listener.local_addr().map_err(cannot_listen)?, "listening");
         let (signals, stop) = (Signals::also(&[])?, CancellationToken::new());
-        let serving = serve(listener, Arc::clone(&exporter), settings, stop.clone());
+        let serving = notify.of(serve(listener, Arc::clone(&exporter), settings, stop.clone()), &stop);
         let work = async {
             tokio::select! {
                 () = serving => {}
-                never = reload.at_each(hangups, &exporter) => match never {},
+                never = reload.at_each(hangups, &exporter, &notify) => match never {},
             }
         };
         // Whoever asks twice does not want to wait for requests under way.
-        let _ = signals.end(stop, work).await;
+        let _ = signals.end(stop.clone(), work).await;
         Ok(())
     })?
 }
@@ -125,19 +115,6 @@ pub(super) fn block_on<T>(command: impl Future<Output = T>) -> Result<T, Failure
     let done = runtime.block_on(command);
     runtime.shutdown_background();
     Ok(done)
-}
-
-/// Listens; where a machine has no IPv6, every address means every IPv4 address.
-pub(super) async fn listen(address: SocketAddr) -> Result<TcpListener, Failure> {
-    let listener = match TcpListener::bind(address).await {
-        Err(_) if address.ip() == IpAddr::V6(Ipv6Addr::UNSPECIFIED) => {
-            TcpListener::bind((Ipv4Addr::UNSPECIFIED, address.port())).await
-        }
-        result => result,
-    };
-    listener.map_err(|error| {
-        Failure::System(format!("cannot listen on {address}: {error}; choose another with --web.listen-address"))
-    })
 }
 
 /// Serves what an exporter shows until shutdown.

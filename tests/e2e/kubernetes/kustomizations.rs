@@ -1,0 +1,178 @@
+//! `deploy/kubernetes/`.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+
+use super::objects::{Object, at, parse};
+use super::rules::Rules;
+use super::tools::{kustomize, repository};
+
+/// The folders under one of `deploy/kubernetes/` that hold a kustomization of a kind.
+fn of_kind(kind: &str, folder: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    let file = folder.join("kustomization.yaml");
+    if file.exists() && parse(&fs::read_to_string(file).unwrap())[0].kind() == kind {
+        found.push(folder.to_owned());
+    }
+    for entry in fs::read_dir(folder).unwrap().map(Result::unwrap) {
+        if entry.file_type().unwrap().is_dir() {
+            found.extend(of_kind(kind, &entry.path()));
+        }
+    }
+    found.sort();
+    found
+}
+
+fn folder(path: &str) -> PathBuf {
+    repository("deploy/kubernetes").join(path)
+}
+
+/// What becomes of files and folders of `deploy/kubernetes/` together.
+fn overlay(resources: &[&str], components: &[&str], files: &[(&str, &Value)]) -> Vec<Object> {
+    let here = tempfile::Builder::new().prefix("overlay-").tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    // kustomize takes relative paths alone.
+    let up: PathBuf = here.path().canonicalize().unwrap().components().skip(1).map(|_| "..").collect();
+    let relative = |path: &&str| {
+        let there = folder(path).canonicalize().unwrap();
+        up.join(there.strip_prefix("/").unwrap()).to_str().unwrap().to_owned()
+    };
+    let mut resources: Vec<_> = resources.iter().map(relative).collect();
+    for (name, content) in files {
+        fs::write(here.path().join(name), content.to_string()).unwrap();
+        resources.push((*name).to_owned());
+    }
+    let kustomization = json!({
+        "apiVersion": "kustomize.config.k8s.io/v1beta1",
+        "kind": "Kustomization",
+        "resources": resources,
+        "components": components.iter().map(relative).collect::<Vec<_>>(),
+        "images": [{ "name": "lease-exporter", "newTag": env!("CARGO_PKG_VERSION") }],
+    });
+    fs::write(here.path().join("kustomization.yaml"), kustomization.to_string()).unwrap();
+    kustomize(here.path())
+}
+
+fn kinds(objects: &[Object]) -> BTreeSet<&str> {
+    objects.iter().map(Object::kind).collect()
+}
+
+#[test]
+fn every_example_keeps_the_rules() {
+    let examples = of_kind("Kustomization", &folder("examples"));
+    assert!(examples.len() >= 4, "{examples:?}");
+    let mut rules = Rules::new();
+    for example in examples {
+        rules.hold(example.to_str().unwrap(), &kustomize(&example));
+    }
+}
+
+#[test]
+fn every_component_is_part_of_an_example_or_of_the_next_test() {
+    let kustomizations = of_kind("Kustomization", &folder(""));
+    let read = |path: &PathBuf| fs::read_to_string(path.join("kustomization.yaml")).unwrap();
+    let used = kustomizations.iter().map(read).collect::<String>();
+    let unused = |path: &PathBuf| !used.contains(path.strip_prefix(folder("")).unwrap().to_str().unwrap());
+    let components = of_kind("Component", &folder(""));
+    assert!(components.len() >= 6, "{components:?}");
+    assert_eq!(components.into_iter().filter(unused).collect::<Vec<_>>(), [folder("components/lease-reader")]);
+}
+
+#[test]
+fn the_right_to_read_leases_is_no_more_than_that() {
+    let objects = overlay(&["examples/standalone"], &["components/lease-reader"], &[]);
+    Rules::new().hold("the example with it", &objects);
+    let of_kind = |kind| objects.iter().find(|object| object.kind() == kind).unwrap();
+    let rule =
+        json!({ "apiGroups": ["coordination.k8s.io"], "resources": ["leases"], "verbs": ["get", "list", "watch"] });
+    assert_eq!(of_kind("Role").at("/rules"), &json!([rule]));
+    let binding = of_kind("RoleBinding");
+    assert_eq!(binding.at("/roleRef/name"), of_kind("Role").at("/metadata/name"));
+    assert_eq!(binding.at("/subjects/0/name"), of_kind("ServiceAccount").at("/metadata/name"));
+    assert_eq!(binding.at("/subjects/0/name"), of_kind("Deployment").at("/spec/template/spec/serviceAccountName"));
+}
+
+#[test]
+fn a_sidecar_goes_into_what_asks_for_it_and_nothing_else() {
+    let set = |name: &str, labels: Value| {
+        json!({
+            "apiVersion": "apps/v1",
+            "kind": "StatefulSet",
+            "metadata": { "name": name, "labels": labels },
+            "spec": {
+                "serviceName": name,
+                "selector": { "matchLabels": { "app": name } },
+                "template": {
+                    "metadata": { "labels": { "app": name } },
+                    "spec": { "containers": [{ "name": "main", "image": "main:1" }] },
+                },
+            },
+        })
+    };
+    let asks = set("asks", json!({ "lease-exporter/sidecar": "true" }));
+    let silent = set("silent", json!({ "app": "silent" }));
+    for (component, list) in [("sidecar/native", "initContainers"), ("sidecar/plain", "containers")] {
+        let objects = overlay(&[], &[component], &[("asks.json", &asks), ("silent.json", &silent)]);
+        let of = |name| objects.iter().find(|object| object.text("/metadata/name") == name).unwrap();
+        assert_eq!(of("silent").0, silent);
+        let pod = of("asks").pod().unwrap();
+        assert_eq!(pod.spec[list][0]["name"], "lease-exporter", "{component}");
+        assert!(pod.spec["containers"].as_array().unwrap().iter().any(|container| container["name"] == "main"));
+        assert_eq!(pod.metadata["labels"], json!({ "app": "asks", "lease-exporter/scrape": "true" }));
+    }
+}
+
+#[test]
+fn nobody_gets_alerts_or_rights_who_does_not_ask_for_them() {
+    for example in of_kind("Kustomization", &folder("")) {
+        let objects = kustomize(&example);
+        let asks = example.ends_with("examples/alerts");
+        assert_eq!(kinds(&objects).contains("PrometheusRule"), asks, "{}", example.display());
+        for kind in ["Role", "RoleBinding", "ClusterRole", "ClusterRoleBinding"] {
+            assert!(!kinds(&objects).contains(kind), "{} has a {kind}", example.display());
+        }
+    }
+}
+
+#[test]
+fn a_sidecar_differs_from_a_second_container_in_its_place_alone() {
+    let native = kustomize(&folder("examples/native-sidecar"));
+    let plain = kustomize(&folder("examples/plain-sidecar"));
+    let pod = |objects: &[Object]| objects.iter().find_map(|object| Some(object.pod()?.spec.clone())).unwrap();
+    let (native, plain) = (pod(&native), pod(&plain));
+    assert_eq!(at(&native, "/initContainers/0/restartPolicy"), "Always");
+    let (mut sidecar, mut second) = (native["initContainers"][0].clone(), plain["containers"][0].clone());
+    sidecar.as_object_mut().unwrap().remove("restartPolicy");
+    // The example's own volume.
+    let mounts = second["volumeMounts"].as_array_mut().unwrap();
+    mounts.retain(|mount| mount["name"] != "data");
+    assert_eq!(sidecar, second);
+    let volumes = |pod: &Value| -> Vec<Value> {
+        let all = pod["volumes"].as_array().unwrap().iter();
+        let of_exporter = all.filter(|volume| volume["name"].as_str().unwrap().starts_with("lease-exporter"));
+        of_exporter.cloned().map(without_hash).collect()
+    };
+    assert_eq!(volumes(&native), volumes(&plain));
+}
+
+/// A generated ConfigMap's name ends with a hash of what it holds.
+fn without_hash(mut volume: Value) -> Value {
+    if let Some(name) = volume.pointer_mut("/configMap/name") {
+        let text = name.as_str().unwrap();
+        *name = text[..text.rfind('-').unwrap()].into();
+    }
+    volume
+}
+
+#[test]
+fn another_configuration_rolls_the_pods() {
+    let name = |example| {
+        let objects = kustomize(&folder(example));
+        let pod = objects.iter().find_map(Object::pod).unwrap();
+        let volumes = pod.spec["volumes"].as_array().unwrap().clone();
+        volumes.iter().find_map(|volume| volume.pointer("/configMap/name").cloned()).unwrap()
+    };
+    assert_ne!(name("examples/native-sidecar"), name("examples/alerts"));
+}

@@ -1,0 +1,12 @@
+//! How the exporter is packed, released, and started by systemd.
+
+mod debian;
+mod filter;
+mod notify;
+mod passed;
+mod release;
+mod sandbox;
+mod socket;
+mod unit;
+mod units;
+mod workflows;
