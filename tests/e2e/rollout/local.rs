@@ -1,10 +1,11 @@
 //! `deploy/local/up` as a process, and what it says of itself.
 
 use std::hash::{BuildHasher, RandomState};
+use std::io::Write;
 use std::path::PathBuf;
 use std::process::Command;
 
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::{Pid, Signal};
 
 use crate::harness::process::program;
 use crate::harness::{Process, eventually};
@@ -90,14 +91,18 @@ impl Local {
 }
 
 impl Drop for Local {
-    /// Asks it to end first: only that waits until everything has.
+    /// Asks it to end, since only then it waits until everything has. A test that fails shows what it and its
+    /// Alertmanager have said.
     fn drop(&mut self) {
-        if let Some(process) = self.process.take() {
+        let Some(process) = self.process.take() else { return };
+        if std::thread::panicking() {
+            let log = std::fs::read_to_string(self.folder().join("alertmanager.log")).unwrap_or_default();
+            let _ = writeln!(std::io::stderr(), "{}\n{log}", process.stdout.text());
             process.signal(Signal::TERM);
-            if !std::thread::panicking() {
-                process.finish();
-            }
+            return;
         }
+        process.signal(Signal::TERM);
+        process.finish();
     }
 }
 

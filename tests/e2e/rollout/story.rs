@@ -73,6 +73,9 @@ fn a_stall_pages_nobody_until_opted_in_then_once_through_an_outage_and_no_more_o
 
     // On, for this lease: one notification, though two exporters report it.
     local.opt(Choice::In);
+    let enabled = "lease_alert_enabled{alert=\"LeaseWorkStalled\"}";
+    eventually("both exporters to have read it", || (api.query(enabled).len() == 2).then_some(()));
+    eventually("the alert in Prometheus", || (!api.alerts().is_empty()).then_some(()));
     eventually("a notification", || (!webhook.notifications().is_empty()).then_some(()));
     evaluations(api, A_WHILE, || is_firing(api));
     is_last_told(&webhook, 1, "firing");
