@@ -1,7 +1,8 @@
 //! Every query of every panel is answered by a real Prometheus, with its variables as Grafana puts them in.
 
 use std::collections::BTreeSet;
-use std::time::{SystemTime, UNIX_EPOCH};
+
+use lease_exporter::clock::unix_seconds;
 
 use super::document::{Dashboard, Query};
 use super::grafana::{Choice, interpolated};
@@ -23,7 +24,7 @@ fn answer(api: PrometheusApi, query: &Query<'_>, source: Choice<'_>, lease: Choi
     if query.is_instant() {
         return api.query(&expression).into_iter().map(|sample| sample.labels).collect();
     }
-    let to = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs_f64();
+    let to = unix_seconds();
     let series = api.query_range(&expression, to - 300.0, to, f64::from(STEP));
     series.into_iter().map(|series| series.labels).collect()
 }
@@ -93,6 +94,16 @@ fn every_query_is_answered_of_what_was_chosen_and_of_nothing_else() {
 
     let both = of(Choice::These(&[DEMO.0, HARD.0]), Choice::These(&[DEMO.1, HARD.1]), &[]);
     assert_eq!(values(&both, "lease"), BTreeSet::from([DEMO.1, HARD.1]));
+
+    // What can be chosen: of one source, its leases alone.
+    let offered = dashboard.choices().into_iter().map(|(series, label)| {
+        let expression = interpolated(series, Choice::These(&[HARD.0]), Choice::All, STEP, SCRAPE);
+        let rows = world.api().query(&expression);
+        (label, rows.iter().map(|row| row.labels[label].clone()).collect::<BTreeSet<_>>())
+    });
+    let names = |names: &[&str]| names.iter().map(|&name| name.to_owned()).collect::<BTreeSet<_>>();
+    let expected = [("source", names(&[DEMO.0, HARD.0])), ("lease", names(&[DECOY, HARD.1]))];
+    assert_eq!(offered.collect::<Vec<_>>(), expected);
 
     // One exporter sees the stall, and the other does not see the store.
     let table = dashboard.panel("Leases, worst first");

@@ -64,6 +64,16 @@ impl Dashboard {
         self.panels().iter().flat_map(Panel::queries).collect()
     }
 
+    /// What the variables that have a query take their values from: the series, and the label.
+    pub(super) fn choices(&self) -> Vec<(&str, &str)> {
+        let queries = self.variables().iter().filter(|variable| variable["type"] == "query");
+        let parts = queries.map(|variable| {
+            let words = text(&variable["query"], "query").strip_prefix("label_values(")?.strip_suffix(')')?;
+            words.rsplit_once(", ")
+        });
+        parts.map(|parts| parts.expect("label_values(series, label)")).collect()
+    }
+
     /// The variables, as the file has them.
     pub(super) fn variables(&self) -> &[Value] {
         list(&self.0["templating"], "list")

@@ -155,6 +155,20 @@ fn columns_that_are_spoken_of_are_there() {
 }
 
 #[test]
+fn runbooks_are_linked_to_where_the_alerts_say_that_they_are() {
+    let dashboard = Dashboard::shipped();
+    let variable = dashboard.variables().iter().find(|variable| variable["name"] == "runbooks").unwrap();
+    let alerts = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/alerts/lease.alerts.yaml")).unwrap();
+    let told: BTreeSet<&str> = alerts
+        .lines()
+        .filter_map(|line| line.split_once("runbook_url: ")?.1.rsplit_once('/'))
+        .map(|(folder, _)| folder)
+        .collect();
+    assert_eq!(told, BTreeSet::from([text(variable, "query")]));
+    assert_eq!(text(&variable["current"], "value"), text(variable, "query"));
+}
+
+#[test]
 fn what_provisions_grafana_names_prometheus_and_the_dashboards_folder() {
     let source: Value = serde_saphyr::from_str(&file("provisioning/datasources/prometheus.yml")).unwrap();
     let source = &list(&source, "datasources")[0];
@@ -162,5 +176,8 @@ fn what_provisions_grafana_names_prometheus_and_the_dashboards_folder() {
     let boards: Value = serde_saphyr::from_str(&file("provisioning/dashboards/lease-exporter.yml")).unwrap();
     let provider = &list(&boards, "providers")[0];
     assert_eq!(text(provider, "type"), "file");
-    assert_eq!(text(&provider["options"], "path"), "/var/lib/grafana/dashboards");
+    let folder = text(&provider["options"], "path");
+    let compose = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/deploy/compose.yaml")).unwrap();
+    assert!(compose.contains("./grafana/provisioning:/etc/grafana/provisioning:ro"), "{compose}");
+    assert!(compose.contains(&format!("./grafana/lease-exporter.json:{folder}/")), "{compose}");
 }

@@ -69,11 +69,13 @@ fn every_metric_that_a_query_names_exists() {
     let besides = ["up", "scrape_duration_seconds", "process_cpu_seconds_total", "process_open_fds"];
     known.extend(exposed.chain(besides).chain(["process_resident_memory_bytes"]).map(str::to_owned));
     let dashboard = Dashboard::shipped();
-    for query in dashboard.queries() {
-        let named = metrics(query.expression());
-        assert!(!named.is_empty(), "{}: no metric in {}", query.panel, query.expression());
+    let queries = dashboard.queries();
+    let queries = queries.iter().map(|query| (query.panel, query.expression()));
+    for (place, expression) in queries.chain(dashboard.choices().into_iter().map(|(series, label)| (label, series))) {
+        let named = metrics(expression);
+        assert!(!named.is_empty(), "{place}: no metric in {expression}");
         for name in named {
-            assert!(known.contains(&name), "{}: {name} does not exist", query.panel);
+            assert!(known.contains(&name), "{place}: {name} does not exist");
         }
     }
 }
