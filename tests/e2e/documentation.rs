@@ -68,7 +68,7 @@ const DOCUMENTS: [&str; 4] = ["README.md", "alerts/README.md", "deploy/README.md
 
 /// How commands begin that are not run here, and what runs them; where there is no engine for containers, what holds them to
 /// what they name.
-const RUN_BY: [(&str, &str, &str); 7] = [
+const RUN_BY: [(&str, &str, &str); 8] = [
     ("cargo run --release -- demo", "tests/e2e/dashboard/world.rs", "command([\"demo\""),
     ("make test", ".ci/run", "make test"),
     ("deploy/local/up --hurry", "tests/e2e/rollout/local.rs", "--hurry"),
@@ -77,6 +77,11 @@ const RUN_BY: [(&str, &str, &str); 7] = [
         "docker compose --file deploy/compose.yaml kill --signal USR1 scheduler-a",
         "deploy/compose.yaml",
         "\n  scheduler-a: ",
+    ),
+    (
+        "docker compose --file deploy/compose.yaml kill --signal HUP exporter-a exporter-b",
+        "deploy/compose.yaml",
+        "\n  exporter-b:\n",
     ),
     ("docker build --file deploy/Dockerfile", "tests/e2e/rollout/image.rs", "Dockerfile"),
     ("docker run --read-only --cap-drop ALL", "tests/e2e/rollout/image.rs", "Dockerfile"),
