@@ -11,7 +11,7 @@ local words = import 'words.libsonnet';
     expr: |||
       %(operator)s by (%(by)s) (
         %(p)s:alert_would_fire{alert="%(name)s"}
-        and on (%(alert)s) (%(p)s:alert_enabled == 1)
+        and on (%(alert)s) (%(p)s:alert_enabled{alert="%(name)s"} == 1)
       )
     ||| % (w { name: name, operator: by.operator, by: by.labels }),
     labels: { severity: config.severity[name] } + config.alertLabels,

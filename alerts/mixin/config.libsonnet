@@ -33,6 +33,9 @@
     // Within what time takeovers and anomalies are counted, and how many takeovers are too many.
     window: '15m',
     takeovers: 4,
+    // How many takeovers within what time leave a new leader no more time to begin.
+    forgivenTakeovers: 3,
+    forgivenWindow: '1h',
 
     // For how many seconds each condition must last.
     wait: {

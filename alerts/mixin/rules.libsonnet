@@ -78,7 +78,12 @@ local words = import 'words.libsonnet';
     record('alert_condition', 'group by (%(lease)s) (%(p)s:last_known_state{state="no_leader"} == 1)', { alert: 'LeaseNoLeader' }),
     record('alert_condition', |||
       group by (%(lease)s) (%(p)s:last_known_state{state="stalled"} == 1)
-      unless on (%(lease)s) %(p)s:new_leader
+      unless on (%(lease)s) (
+        %(p)s:new_leader
+        unless on (%(lease)s) (
+          changes(%(p)s:leadership_term[%(forgiven_window)s]) - 2 * resets(%(p)s:leadership_term[%(forgiven_window)s]) >= %(forgiven)d
+        )
+      )
     |||, { alert: 'LeaseWorkStalled' }),
     record('alert_condition', 'group by (%(lease)s) (%(p)s:state{state="unknown"} == 1 or %(p)s:reported == 0)', { alert: 'LeaseStateUnknown' }),
     record('alert_condition', |||

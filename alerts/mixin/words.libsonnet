@@ -27,6 +27,8 @@ function(config) {
   absent: config.absentMemory,
   window: config.window,
   takeovers: config.takeovers,
+  forgiven: config.forgivenTakeovers,
+  forgiven_window: config.forgivenWindow,
 
   // In a template: the labels of an alert as matchers, in `$of`.
   local matchers(labels) =

@@ -133,7 +133,18 @@ const MUTATIONS: &[Mutation] = &[
         "",
         "leadership_flapping",
     ),
-    mutation("a new leader is given time", "          unless on (source, lease) lease:new_leader\n", "", "takeover"),
+    mutation(
+        "a new leader is given time",
+        "            lease:new_leader\n            unless on",
+        "            lease:new_leader == 2\n            unless on",
+        "takeover",
+    ),
+    mutation(
+        "new leaders are not given time for ever",
+        "resets(lease:leadership_term[1h]) >= 3",
+        "resets(lease:leadership_term[1h]) >= 9",
+        "takeover",
+    ),
     mutation(
         "a lease that nobody reports is unknown",
         "(lease:state{state=\"unknown\"} == 1 or lease:reported == 0)\n        labels",
@@ -199,6 +210,9 @@ const MUTATIONS: &[Mutation] = &[
     ),
 ];
 
+/// How each alert begins in the file.
+const BEGINNING: &str = "      - alert: ";
+
 #[test]
 fn no_part_of_the_rules_can_be_taken_out_unnoticed() {
     let (rules, alerts) = (text(RULES), text(ALERTS));
@@ -210,23 +224,24 @@ fn no_part_of_the_rules_can_be_taken_out_unnoticed() {
 
 #[test]
 fn no_alert_can_lose_its_gate_unnoticed() {
-    const GATE: &str = "\n            and on (source, lease, alert) (lease:alert_enabled == 1)";
     let (rules, alerts) = (text(RULES), text(ALERTS));
-    let (head, blocks) = alerts.split_once("      - alert: ").unwrap();
-    let blocks: Vec<_> = blocks.split("      - alert: ").collect();
+    let (head, blocks) = alerts.split_once(BEGINNING).unwrap();
+    let blocks: Vec<_> = blocks.split(BEGINNING).collect();
     assert_eq!(blocks.len(), 8);
     for (at, block) in blocks.iter().enumerate() {
         let alert = block.lines().next().unwrap();
-        assert_eq!(block.matches(GATE).count(), 1, "{alert} has one gate");
-        let mut blocks: Vec<_> = blocks.iter().map(|block| (*block).to_owned()).collect();
-        blocks[at] = block.replace(GATE, "");
-        let without = format!("{head}      - alert: {}", blocks.join("      - alert: "));
-        notices(&format!("the gate of {alert}"), &Copy::new(&rules, &without), "silent_by_default");
+        let enabled = format!("(lease:alert_enabled{{alert=\"{alert}\"}} == 1)");
+        let gate = format!("\n            and on (source, lease, alert) {enabled}");
+        assert_eq!(block.matches(&gate).count(), 1, "{alert} has one gate");
+        let with = |gate_instead: &str| {
+            let mut blocks: Vec<_> = blocks.iter().map(|block| (*block).to_owned()).collect();
+            blocks[at] = block.replace(&gate, gate_instead);
+            Copy::new(&rules, &format!("{head}{BEGINNING}{}", blocks.join(BEGINNING)))
+        };
+        notices(&format!("the gate of {alert}"), &with(""), "silent_by_default");
         // What is enabled for one alert opens no other's gate.
-        blocks[at] =
-            block.replace("on (source, lease, alert) (lease:alert_enabled", "on (source, lease) (lease:alert_enabled");
-        let shared = format!("{head}      - alert: {}", blocks.join("      - alert: "));
-        notices(&format!("the gate of {alert} alone"), &Copy::new(&rules, &shared), "in_its_own_state_alone");
+        let any = "\n            and on (source, lease) (lease:alert_enabled == 1)";
+        notices(&format!("the gate of {alert} alone"), &with(any), "in_its_own_state_alone");
     }
 }
 

@@ -1,10 +1,11 @@
 //! `deploy/local/up` as a process, and what it says of itself.
 
 use std::hash::{BuildHasher, RandomState};
+use std::io::Write;
 use std::path::PathBuf;
 use std::process::Command;
 
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::{Pid, Signal};
 
 use crate::harness::process::program;
 use crate::harness::{Process, eventually};
@@ -59,19 +60,16 @@ impl Local {
         pids.lines().map(pid).collect()
     }
 
-    /// Turns the alerts of the lease on or off as it says how to: in the file, and both exporters are told.
+    /// Turns the alerts of the lease on as it says how to, or off by the reverse.
     pub(super) fn opt(&self, choice: Choice) {
-        let path = self.folder().join("exporter.yml");
-        let before = std::fs::read_to_string(&path).unwrap();
-        let after = match choice {
-            Choice::In => before.replace("    # alerts:", "    alerts:"),
-            Choice::Out => before.replace("    alerts:", "    # alerts:"),
+        let line = self.said.lines().find(|line| line.contains("sed -i")).unwrap();
+        let command = match choice {
+            Choice::In => line.to_owned(),
+            Choice::Out => line.replace("s/# alerts:/alerts:/", "s/alerts:/# alerts:/"),
         };
-        assert_ne!(before, after);
-        std::fs::write(&path, after).unwrap();
-        for exporter in self.exporters() {
-            kill_process(exporter, Signal::HUP).unwrap();
-        }
+        let before = std::fs::read(self.folder().join("exporter.yml")).unwrap();
+        assert!(Command::new("sh").args(["-c", &command]).status().unwrap().success(), "{command}");
+        assert_ne!(std::fs::read(self.folder().join("exporter.yml")).unwrap(), before);
     }
 
     /// Sends it a signal, and gives its exit code once it has ended.
@@ -93,14 +91,18 @@ impl Local {
 }
 
 impl Drop for Local {
-    /// Asks it to end first: only that waits until everything has.
+    /// Asks it to end, since only then it waits until everything has. A test that fails shows what it and its
+    /// Alertmanager have said.
     fn drop(&mut self) {
-        if let Some(process) = self.process.take() {
+        let Some(process) = self.process.take() else { return };
+        if std::thread::panicking() {
+            let log = std::fs::read_to_string(self.folder().join("alertmanager.log")).unwrap_or_default();
+            let _ = writeln!(std::io::stderr(), "{}\n{log}", process.stdout.text());
             process.signal(Signal::TERM);
-            if !std::thread::panicking() {
-                process.finish();
-            }
+            return;
         }
+        process.signal(Signal::TERM);
+        process.finish();
     }
 }
 

@@ -22,11 +22,14 @@ fn said(program: &str, arguments: &[&str]) -> String {
 
 #[test]
 fn promtool_accepts_the_configuration_of_prometheus_with_the_rules_it_names() {
-    let checked = said("promtool", &["check", "config", "--lint-fatal", &shipped("deploy/prometheus/prometheus.yml")]);
-    assert!(checked.contains("2 rule files found"), "{checked}");
-    for rules in ["lease.rules.yaml", "lease.alerts.yaml"] {
-        assert!(checked.contains(&format!("alerts/{rules}")), "{checked}");
-        said("promtool", &["check", "rules", "--lint-fatal", &shipped(&format!("alerts/{rules}"))]);
+    for file in ["prometheus.yml", "compose.yml"] {
+        let file = shipped(&format!("deploy/prometheus/{file}"));
+        let checked = said("promtool", &["check", "config", "--lint-fatal", &file]);
+        assert!(checked.contains("2 rule files found"), "{checked}");
+        for rules in ["lease.rules.yaml", "lease.alerts.yaml"] {
+            assert!(checked.contains(&format!("alerts/{rules}")), "{checked}");
+            said("promtool", &["check", "rules", "--lint-fatal", &shipped(&format!("alerts/{rules}"))]);
+        }
     }
 }
 
