@@ -12,6 +12,7 @@ use super::{Failure, sources};
 use crate::config::{Config, Origin, Source};
 use crate::lease::Columns;
 use crate::store::Taken;
+use crate::web::config::WebConfig;
 
 /// Check the configuration, and with --connect each source.
 ///
@@ -23,14 +24,28 @@ pub(super) struct Arguments {
     #[arg(long = "config.file", value_name = "FILE", env = "LEASE_EXPORTER_CONFIG_FILE")]
     config_file: Option<PathBuf>,
 
+    /// TLS and who may ask; alone, or beside the configuration
+    #[arg(long = "web.config.file", value_name = "FILE")]
+    web_config_file: Option<PathBuf>,
+
     /// Read each source once and say what it gave
     #[arg(long)]
     connect: bool,
 }
 
 pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
+    if let Some(file) = &arguments.web_config_file {
+        WebConfig::load(file).map_err(|error| Failure::Configuration(error.to_string()))?;
+        if arguments.config_file.is_none() {
+            return told("The web configuration is well formed.\n", true);
+        }
+    }
     let config = sources::configuration(sources::named(arguments.config_file.as_deref())?)?;
     let (text, well) = if arguments.connect { block_on(connect(&config))? } else { (summary(&config), true) };
+    told(&text, well)
+}
+
+fn told(text: &str, well: bool) -> Result<ExitCode, Failure> {
     std::io::stdout()
         .write_all(text.as_bytes())
         .map_err(|error| Failure::System(format!("cannot write to standard output: {error}")))?;

@@ -59,6 +59,35 @@ async fn a_connection_too_many_waits_for_its_turn() {
 }
 
 #[tokio::test]
+async fn when_all_places_are_taken_whoever_says_nothing_makes_room() {
+    let limits = Limits { connections: 2, ..Limits::default() };
+    let server = Server::start(Fake::plain(), Settings::default(), limits).await;
+    let (first, _second) = (Client::connect(server.address), Client::connect(server.address));
+    for _ in 0..3 {
+        assert_eq!(timeout(LONG, ask(server.address, "GET", "/metrics")).await.unwrap().status, 200);
+    }
+    assert_eq!(first.rest().await, b"", "the one that was idle longest");
+}
+
+#[tokio::test]
+async fn who_is_being_answered_makes_room_for_nobody() {
+    let (content, entered, go) = Fake::waiting();
+    let limits = Limits { connections: 1, ..Limits::default() };
+    let server = Server::start(content, Settings::default(), limits).await;
+    let mut first = Client::connect(server.address);
+    first.send(GET);
+    entered.acquire().await.unwrap().forget();
+    let mut second = Client::connect(server.address);
+    second.send("GET /-/healthy HTTP/1.1\r\nHost: test\r\nConnection: close\r\n\r\n");
+    // Longer than anybody who is idle would be left alone.
+    let (silent, second) = second.silent_for(SHORT * 5).await;
+    assert!(silent);
+    go.add_permits(1);
+    assert_eq!(first.answer().await.body, "a 1\nb 2\n");
+    assert_eq!(second.answer().await.status, 200);
+}
+
+#[tokio::test]
 async fn requests_too_many_are_refused_and_health_is_not_counted() {
     let (content, entered, go) = Fake::waiting();
     let settings = Settings { max_requests: 1, ..Settings::default() };
