@@ -66,12 +66,12 @@ fn what_cannot_be_typed_is_refused_with_exit_code_3_and_a_way_out() {
         ),
         (
             &["--web.listen-address=nowhere"],
-            "error: invalid value 'nowhere' for '--web.listen-address <[HOST]:PORT>': not an address with a port; \
-             write `:10987`, `127.0.0.1:10987` or `[::1]:10987`\n\nFor more information, try '--help'.",
+            "error: invalid value 'nowhere' for '--web.listen-address <[HOST]:PORT|unix:PATH>': not an address with a port; \
+             write `:10987`, `127.0.0.1:10987`, `[::1]:10987` or `unix:/path/to.sock`\n\nFor more information, try '--help'.",
         ),
         (
             &["--web.listen-address=:99999"],
-            "error: invalid value ':99999' for '--web.listen-address <[HOST]:PORT>': `99999` is no port; write \
+            "error: invalid value ':99999' for '--web.listen-address <[HOST]:PORT|unix:PATH>': `99999` is no port; write \
              `:10987`\n\nFor more information, try '--help'.",
         ),
         (

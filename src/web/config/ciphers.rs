@@ -43,7 +43,7 @@ pub(super) fn provider(tls: &RawTls, faults: &mut Faults) -> CryptoProvider {
         // As in Go, those of TLS 1.3 are always all there, and naming them changes nothing.
         let (of_13, of_12): (Vec<_>, Vec<_>) =
             provider.cipher_suites.iter().partition(|suite| matches!(suite, SupportedCipherSuite::Tls13(_)));
-        let known = || of_12.iter().map(|suite| name(suite)).collect::<Vec<_>>().join(", ");
+        let known = || of_12.iter().map(name).collect::<Vec<_>>().join(", ");
         let mut wanted: Vec<SupportedCipherSuite> = of_13.clone();
         for text in suites {
             if let Some(suite) = of_12.iter().find(|suite| name(suite) == text.value) {
