@@ -5,9 +5,9 @@ use std::thread;
 
 use super::client::{connect, plainly};
 use super::steady;
-use crate::harness::Exporter;
 use crate::harness::exporter::configure;
 use crate::harness::store::{ENDLESS, database, folder};
+use crate::harness::{Exporter, eventually};
 
 #[test]
 fn a_post_loads_the_configuration_and_says_what_came_of_it() {
@@ -57,7 +57,9 @@ fn many_at_once_are_done_one_after_the_other() {
         asking.into_iter().map(|asked| asked.join().unwrap()).collect()
     });
     assert_eq!(statuses, [200; 12]);
-    assert_eq!(exporter.log().matches("the configuration was loaded again").count(), 12);
+    eventually("twelve reloads to be told", || {
+        (exporter.log().matches("the configuration was loaded again").count() == 12).then_some(())
+    });
     assert_eq!(exporter.scrape().leases("own").len(), 1);
 }
 

@@ -17,9 +17,9 @@ fn only_a_stalled_lease_fails_its_probe() {
     let yaml = "sources:\n  - {name: documents, store: 'sqlite://scheduler.db', preset: reference, reuse_for: 0s}\n  \
         - {name: gone, store: 'sqlite://gone.db', preset: reference}\n  \
         - {name: own, store: 'sqlite://scheduler.db', kind: standing, clock: store, reuse_for: 0s, query: \"WITH clock AS MATERIALIZED (SELECT \
-        unixepoch('subsec') AS now) SELECT now AS store_now, 'stuck/it is' AS lease, 'h' AS holder, 1 AS epoch, now - 9000 AS \
-        acquired_at, now AS renewed_at, now + 60 AS expires_at, now - 8000 AS progress_at, 1 AS progress_epoch, 5 AS due, \
-        now - 8000 AS oldest_due_at FROM clock\"}\n\
+        unixepoch('subsec') AS now) SELECT now AS store_now, 'stuck/it is' AS lease, 'h' AS holder, 1 AS epoch, 1000000000 AS \
+        acquired_at, now AS renewed_at, now + 60 AS expires_at, 1000000500 AS progress_at, 1 AS progress_epoch, 5 AS due, \
+        1000000600 AS oldest_due_at FROM clock\"}\n\
         leases: [{match: {lease: 'stuck*'}, stall_after: 1m}, {match: {lease: expected}}]\n";
     let exporter = Exporter::start_with(folder.path(), yaml, &["--web.enable-probes"]);
     assert_eq!(state(&exporter, "/leases/documents/planner/live"), (200, "active\n".to_owned()));
