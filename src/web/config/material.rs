@@ -93,6 +93,10 @@ impl Stamp {
 }
 
 fn read(path: &Path) -> Result<Vec<u8>, FileFault> {
+    // Opening a pipe, or what else is no file, may take until somebody writes to it.
+    if !fs::metadata(path)?.is_file() {
+        return Err(FileFault::Unreadable);
+    }
     let mut bytes = Vec::new();
     let read = File::open(path)?.take(LONGEST + 1).read_to_end(&mut bytes)?;
     if read as u64 > LONGEST { Err(FileFault::TooLong) } else { Ok(bytes) }

@@ -118,3 +118,12 @@ fn a_new_certificate_admits_as_the_old_one_and_other_clients_do_not() {
     assert!(!tls(asking, &folder).admits_as(&tls(plain, &folder)));
     assert!(!tls(asking, &folder).admits_as(&tls(asking, &other)), "another authority");
 }
+
+#[test]
+fn a_pipe_is_no_configuration_and_is_not_waited_for() {
+    let folder = folder();
+    let pipe = folder.path().join("web.yml");
+    rustix::fs::mknodat(rustix::fs::CWD, &pipe, rustix::fs::FileType::Fifo, 0o600.into(), 0).unwrap();
+    let error = WebConfig::load(&pipe).unwrap_err().to_string();
+    assert!(error.contains("check that it is a file"), "{error}");
+}
