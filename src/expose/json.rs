@@ -21,6 +21,9 @@ use crate::lease::{ReadFailure, RowFault, SourceSnapshot};
 /// The version of the schema.
 pub const VERSION: u32 = 1;
 
+/// The schema, as JSON Schema 2020-12.
+pub const SCHEMA: &str = include_str!("leases.schema.json");
+
 /// Writes all sources with all their leases.
 ///
 /// # Errors
@@ -142,35 +145,4 @@ impl Serialize for ReadFailures {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::expose::{golden, sample};
-
-    #[test]
-    fn the_json_of_every_state() {
-        let snapshots = sample::snapshots();
-        let snapshots: Vec<_> = snapshots.iter().collect();
-        let json = serde_json::to_string_pretty(&Document::of(&snapshots)).unwrap();
-        golden::assert_matches("leases.json", &(json + "\n"));
-    }
-
-    #[test]
-    fn no_holder_is_named() {
-        let snapshots = sample::snapshots();
-        let json = String::from_utf8(to_vec(&snapshots.iter().collect::<Vec<_>>()).unwrap()).unwrap();
-        for holder in ["worker-a", "worker-b", "host-1", "host-2", "host-3", "app-2"] {
-            assert!(!json.contains(holder), "{holder}");
-        }
-    }
-
-    #[test]
-    fn an_epoch_beyond_what_a_double_holds_is_exact() {
-        use crate::lease::{Observation, Tenure};
-        let mut snapshot = sample::many(1);
-        let Observation::Seen(evidence) = &mut snapshot.leases[0].observation else { panic!("not seen") };
-        let Tenure::Holder(holding) = &mut evidence.tenure else { panic!("not held") };
-        holding.epoch = Some(crate::lease::Epoch(u64::MAX));
-        let json = String::from_utf8(to_vec(&[&snapshot]).unwrap()).unwrap();
-        assert!(json.contains(r#""epoch":"18446744073709551615""#), "{json}");
-    }
-}
+mod tests;
