@@ -17,6 +17,7 @@ mod concurrency;
 mod contract;
 mod documentation;
 mod faults;
+mod formats;
 mod harness;
 mod hostile;
 mod kubernetes;
