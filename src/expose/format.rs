@@ -5,9 +5,9 @@
 //!
 //! OpenMetrics has the types `info` and `stateset`. A family whose name ends in `_info` is an `info` there, under its
 //! name without that. The state sets are not `stateset`s: of those OpenMetrics demands that the label have the name of
-//! the family, `lease_state{lease_state="active"}`, and its parsers refuse any other; ours is `state` in all three of
-//! them. Another label would be other series than text format 0.0.4 has, so they are gauges in both, as they are in
-//! everything that reads them.
+//! the family, `lease_state{lease_state="active"}`, and its official parser refuses any other, though Prometheus takes it;
+//! ours is `state` in all three of them. Another label would be other series than text format 0.0.4 has, so they are
+//! gauges in both.
 
 /// A text format of metrics.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -183,7 +183,7 @@ mod tests {
     #[test]
     fn many_lines_alike_become_a_tenth() {
         let text = text(50_000, 1);
-        let part = Compressor::new().part(&[text.clone()]).unwrap();
+        let part = Compressor::new().part(std::slice::from_ref(&text)).unwrap();
         let compressed = part.blocks.iter().map(Bytes::len).sum::<usize>();
         assert!(compressed * 5 < text.len(), "{compressed} of {}", text.len());
     }

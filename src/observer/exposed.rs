@@ -91,3 +91,69 @@ async fn compressed(observed: &[Arc<Observed>]) -> Option<Vec<&Compressed>> {
     }
     Some(parts)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::expose::metrics::Renderer;
+    use crate::expose::sample;
+
+    fn observed(exposition: &Exposition, leases: usize) -> Arc<Observed> {
+        let snapshot = sample::many(leases);
+        let text = Renderer::new(exposition.clone()).render(&snapshot);
+        Arc::new(Observed::new(Arc::new(snapshot), text))
+    }
+
+    fn unpacked(body: &Encoded) -> Vec<u8> {
+        let Encoded::Gzip(pieces) = body else { panic!("not compressed") };
+        let mut text = Vec::new();
+        std::io::Read::read_to_end(&mut flate2::read::GzDecoder::new(&pieces.concat()[..]), &mut text).unwrap();
+        text
+    }
+
+    /// Where the pieces of a body are that are longer than any header.
+    fn places(body: &Encoded) -> Vec<*const u8> {
+        let Encoded::Gzip(pieces) = body else { panic!("not compressed") };
+        pieces.iter().filter(|piece| piece.len() > 300).map(|piece| piece.as_ptr()).collect()
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn sixteen_scrapes_of_one_reading_in_either_format_send_what_was_compressed_once() {
+        let exposition = Exposition::without(|_| false);
+        let observed = [observed(&exposition, 1_000), observed(&exposition, 700)];
+        let rest = [Bytes::from_static(b"own 1\n")];
+        let scrapes: Vec<_> = (0..16)
+            .map(|number| {
+                let (exposition, observed, rest) = (exposition.clone(), observed.clone(), rest.clone());
+                let format = Format::ALL[number % 2];
+                tokio::spawn(async move { exposed(&exposition, &observed, format, Encoding::Gzip, &rest).await })
+            })
+            .collect();
+        let mut bodies = Vec::new();
+        for scrape in scrapes {
+            bodies.push(scrape.await.unwrap());
+        }
+        assert!(places(&bodies[0]).len() > 20);
+        for (body, format) in bodies.iter().zip(Format::ALL.into_iter().cycle()) {
+            assert_eq!(places(body), places(&bodies[0]), "compressed more than once");
+            let texts: Vec<_> = observed.iter().map(|observed| &observed.text).collect();
+            assert!(unpacked(body) == [exposition.joined(format, &texts).concat(), rest.concat()].concat());
+        }
+    }
+
+    #[tokio::test]
+    async fn a_short_text_is_compressed_as_a_whole_and_a_very_short_one_not_at_all() {
+        let exposition = Exposition::without(|name| name != "lease_epoch");
+        for (leases, of_parts) in [(1, None), (100, Some(false)), (3_000, Some(true))] {
+            let observed = [observed(&exposition, leases)];
+            let body = exposed(&exposition, &observed, Format::Text, Encoding::Gzip, &[]).await;
+            match of_parts {
+                None => assert!(matches!(body, Encoded::Plain(_)), "{leases}"),
+                Some(of_parts) => {
+                    assert_eq!(observed[0].compressed.is_made(), of_parts, "{leases}");
+                    assert!(unpacked(&body) == exposition.joined(Format::Text, &[&observed[0].text]).concat());
+                }
+            }
+        }
+    }
+}

@@ -36,6 +36,12 @@ impl<T: Send + Sync + 'static> Once<T> {
         }
         self.made.get()
     }
+
+    /// Whether it is there.
+    #[cfg(test)]
+    pub(super) fn is_made(&self) -> bool {
+        self.made.get().is_some()
+    }
 }
 
 #[cfg(test)]
