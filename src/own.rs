@@ -117,6 +117,8 @@ mod tests {
             ),
         ] {
             let text = own.text(format);
+            let heads: Vec<_> = text.lines().filter(|line| line.starts_with("# TYPE ")).collect();
+            assert_eq!(heads.iter().collect::<std::collections::BTreeSet<_>>().len(), heads.len(), "{text}");
             for line in lines {
                 assert!(text.contains(line), "{format:?} {line}\n{text}");
             }
