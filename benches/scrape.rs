@@ -1,7 +1,7 @@
 //! What a scrape costs, beside the bare `SELECT` of the same rows in the same run.
 //!
 //! `make bench`; see `benches/README.md` for figures.
-#![allow(missing_docs, clippy::unwrap_used)]
+#![allow(missing_docs, clippy::unwrap_used, clippy::print_stdout)]
 
 use std::hint::black_box;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -11,8 +11,10 @@ use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::time::Duration;
 
+use bytes::Bytes;
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use lease_exporter::clock;
+use lease_exporter::expose::Format;
 use lease_exporter::expose::metrics::{Exposition, Renderer};
 use lease_exporter::lease::{Clock, Kind, Memory, Policies, Policy, Rules, TokenKey};
 use lease_exporter::preset::{Dialect, Preset};
@@ -98,7 +100,8 @@ fn parts(criterion: &mut Criterion) {
         };
         let memory =
             || Memory::new("documents".into(), rules, TokenKey::new(b"bench"), Arc::new(Defaults(Arc::default())));
-        let mut renderer = Renderer::new(Exposition::without(|_| false));
+        let whole = Exposition::without(|_| false);
+        let mut renderer = Renderer::new(whole.clone());
         let take_in = |memory: &mut Memory, taken: Taken| {
             memory.take_in(taken.reading, taken.at, Duration::ZERO, taken.clock_offset)
         };
@@ -127,6 +130,18 @@ fn parts(criterion: &mut Criterion) {
                 let rendered = renderer.render(&snapshot);
                 renderer.take_back(rendered);
             });
+        });
+        let rendered = renderer.render(&snapshot);
+        group.bench_function(BenchmarkId::new("compress", size), |bencher| {
+            bencher.iter(|| rendered.compressed().unwrap());
+        });
+        let (format, rest) = (Format::OpenMetrics, [Bytes::from_static(b"# EOF\n")]);
+        let compressed = rendered.compressed().unwrap();
+        group.bench_function(BenchmarkId::new("join", size), |bencher| {
+            bencher.iter(|| whole.joined(format, &[&rendered]));
+        });
+        group.bench_function(BenchmarkId::new("join_compressed", size), |bencher| {
+            bencher.iter(|| whole.joined_gzip(format, &[&compressed], &rest).unwrap());
         });
         group.bench_function(BenchmarkId::new("read_judge_render", size), |bencher| {
             bencher.iter(|| {
@@ -172,11 +187,11 @@ impl Exporter {
         Self { process, connection: TcpStream::connect(address).unwrap(), buffer: vec![0; 1 << 20] }
     }
 
-    /// Scrapes over the same connection and gives the length of the text.
-    fn scrape(&mut self) -> usize {
-        self.connection
-            .write_all(b"GET /metrics HTTP/1.1\r\nHost: bench\r\nX-Prometheus-Scrape-Timeout-Seconds: 60\r\n\r\n")
-            .unwrap();
+    /// Scrapes over the same connection, with further headers, and gives the length of the body.
+    fn scrape(&mut self, headers: &str) -> usize {
+        let request =
+            format!("GET /metrics HTTP/1.1\r\nHost: bench\r\nX-Prometheus-Scrape-Timeout-Seconds: 60\r\n{headers}\r\n");
+        self.connection.write_all(request.as_bytes()).unwrap();
         let mut head = Vec::new();
         let (length, mut got) = loop {
             let read = self.connection.read(&mut self.buffer).unwrap();
@@ -202,6 +217,12 @@ impl Drop for Exporter {
     }
 }
 
+/// A scrape of the plain text; one as Prometheus asks.
+const SCRAPES: [(&str, &str); 2] = [
+    ("whole_scrape", ""),
+    ("whole_scrape_gzip", "Accept: application/openmetrics-text;version=1.0.0\r\nAccept-Encoding: gzip\r\n"),
+];
+
 /// The whole of it: over HTTP, from a process of its own.
 fn whole(criterion: &mut Criterion) {
     for size in SIZES {
@@ -215,7 +236,10 @@ fn whole(criterion: &mut Criterion) {
         group.bench_function(BenchmarkId::new("bare_select", size), |bencher| {
             bencher.iter(|| bare_select(&connection, sql));
         });
-        group.bench_function(BenchmarkId::new("whole_scrape", size), |bencher| bencher.iter(|| exporter.scrape()));
+        for (name, headers) in SCRAPES {
+            group.bench_function(BenchmarkId::new(name, size), |bencher| bencher.iter(|| exporter.scrape(headers)));
+            println!("{name}/{size}: {} bytes", exporter.scrape(headers));
+        }
         group.finish();
     }
 }

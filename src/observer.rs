@@ -1,26 +1,36 @@
 //! Reads the sources: one read at a time each, by a deadline, shared by scrapes that come close together.
 
+mod exposed;
+mod once;
 mod source;
 
 use std::sync::Arc;
 use std::time::Duration;
 
+use bytes::Bytes;
 use tokio::time::Instant;
 
-use crate::expose::metrics::{Exposition, Rendered};
-use crate::lease::{Memory, SourceSnapshot};
+use crate::expose::metrics::Exposition;
+use crate::expose::{Encoding, Format};
+use crate::lease::Memory;
 use crate::store::Store;
 
+pub use exposed::{Encoded, Observed};
 use source::{Look, Source};
 
-/// One source's latest look, and its metrics, rendered once.
-#[derive(Debug)]
-pub struct Observed {
-    /// What the look showed.
-    pub snapshot: Arc<SourceSnapshot>,
-    /// The same as metrics.
-    pub text: Rendered,
+/// Which sources to look at.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Chosen {
+    /// All of them.
+    All,
+    /// Those of these names, in the order in which they are configured, each once.
+    Named(Vec<String>),
 }
+
+/// A source was asked for that is not configured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("no source of that name is configured")]
+pub struct NotConfigured;
 
 /// A source and what it takes to observe it.
 #[derive(Debug)]
@@ -84,10 +94,17 @@ impl Observer {
         Self { sources: sources.map(Arc::new).collect(), exposition }
     }
 
-    /// The families that are exposed.
-    #[must_use]
-    pub const fn exposition(&self) -> &Exposition {
-        &self.exposition
+    /// The one that looks at these sources alone.
+    ///
+    /// # Errors
+    /// When one of them is not configured.
+    pub fn chosen(self, chosen: &Chosen) -> Result<Self, NotConfigured> {
+        let Chosen::Named(names) = chosen else { return Ok(self) };
+        if names.iter().any(|name| self.sources.iter().all(|source| source.name() != name)) {
+            return Err(NotConfigured);
+        }
+        let sources = self.sources.into_iter().filter(|source| names.iter().any(|name| name == source.name()));
+        Ok(Self { sources: sources.collect(), exposition: self.exposition })
     }
 
     /// Looks at every source, side by side, and answers by `deadline` whatever they do.
@@ -101,6 +118,18 @@ impl Observer {
             });
         }
         observed
+    }
+
+    /// The metrics of what was observed, and then `rest`. Nothing is rendered or copied for it, and each source's text is
+    /// compressed when that is first asked for, by one of those who do.
+    pub async fn exposed(
+        &self,
+        observed: &[Arc<Observed>],
+        format: Format,
+        encoding: Encoding,
+        rest: &[Bytes],
+    ) -> Encoded {
+        exposed::exposed(&self.exposition, observed, format, encoding, rest).await
     }
 }
 

@@ -1,9 +1,11 @@
 //! The exporter's own metrics: its build, its configuration, its process.
 
 use prometheus::core::Collector;
+use prometheus::proto::{MetricFamily, MetricType};
 use prometheus::{Gauge, IntCounter, IntGauge, Opts, Registry, TextEncoder};
 
 use crate::clock;
+use crate::expose::{Description, Format, Type};
 
 /// The exporter's own metrics.
 #[derive(Clone, Debug)]
@@ -70,10 +72,66 @@ impl Own {
         self.panics.clone()
     }
 
-    /// Its metrics as text format 0.0.4.
+    /// Its metrics in one of the formats.
     #[must_use]
-    pub fn text(&self) -> String {
-        // Only a family without samples cannot be encoded, and none of these is.
-        TextEncoder::new().encode_to_string(&self.registry.gather()).unwrap_or_default()
+    pub fn text(&self, format: Format) -> String {
+        self.registry.gather().iter().map(|family| text(family, format)).collect()
+    }
+}
+
+fn text(family: &MetricFamily, format: Format) -> String {
+    let name = family.name();
+    let of_type = match family.get_field_type() {
+        MetricType::COUNTER => Type::Counter,
+        _ if name.ends_with("_info") => Type::Info,
+        _ => Type::Gauge,
+    };
+    let named = name.strip_suffix("_total").unwrap_or(name);
+    let unit = ["seconds", "bytes"].into_iter().find(|unit| named.ends_with(&format!("_{unit}")));
+    let mut text = Description { name, help: family.help(), of_type, unit }.header(format);
+    // Only a family without samples cannot be encoded, and none of these is.
+    let encoded = TextEncoder::new().encode_to_string(std::slice::from_ref(family)).unwrap_or_default();
+    // Its own headers are of text format 0.0.4.
+    text.extend(encoded.split_inclusive('\n').filter(|line| !line.starts_with('#')));
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn both_formats_have_the_same_samples_and_the_headers_of_their_own() {
+        let own = Own::new().unwrap();
+        let samples = |format| -> Vec<String> {
+            let text = own.text(format);
+            let samples = text.lines().filter(|line| !line.starts_with('#'));
+            samples.map(|line| line.split(' ').next().unwrap_or_default().to_owned()).collect()
+        };
+        assert_eq!(samples(Format::Text), samples(Format::OpenMetrics));
+        assert!(samples(Format::Text).len() > Own::NAMES.len());
+        for (format, lines) in [
+            (
+                Format::Text,
+                ["# TYPE lease_exporter_build_info gauge\n", "# TYPE process_cpu_seconds_total counter\n"].as_slice(),
+            ),
+            (
+                Format::OpenMetrics,
+                &[
+                    "# TYPE lease_exporter_build info\n",
+                    "# TYPE process_cpu_seconds counter\n# UNIT process_cpu_seconds seconds\n",
+                    "# UNIT process_resident_memory_bytes bytes\n",
+                    "# UNIT lease_exporter_config_last_reload_success_timestamp_seconds seconds\n",
+                    "# TYPE process_open_fds gauge\nprocess_open_fds ",
+                ],
+            ),
+        ] {
+            let text = own.text(format);
+            let heads: Vec<_> = text.lines().filter(|line| line.starts_with("# TYPE ")).collect();
+            assert_eq!(heads.iter().collect::<std::collections::BTreeSet<_>>().len(), heads.len(), "{text}");
+            for line in lines {
+                assert!(text.contains(line), "{format:?} {line}\n{text}");
+            }
+        }
     }
 }

@@ -6,9 +6,9 @@ use bytes::Bytes;
 use tokio::time::Instant;
 
 use super::Failure;
-use crate::observer::{Observed, Observer};
+use crate::observer::{Chosen, Encoded, NotConfigured, Observed, Observer};
 use crate::own::Own;
-use crate::web::Content;
+use crate::web::{Content, Scrape};
 
 /// What the exporter shows: its sources, and itself.
 #[derive(Debug)]
@@ -42,16 +42,15 @@ impl Exporter {
 }
 
 impl Content for Exporter {
-    async fn metrics(&self, deadline: Instant) -> Vec<Bytes> {
-        let observer = self.observer();
+    async fn metrics(&self, scrape: Scrape, deadline: Instant) -> Result<Encoded, NotConfigured> {
+        let Scrape { sources, format, encoding } = scrape;
+        let observer = self.observer().chosen(&sources)?;
         let observed = observer.observe(deadline).await;
-        let rendered: Vec<_> = observed.iter().map(|observed| &observed.text).collect();
-        let mut chunks = observer.exposition().joined(&rendered);
-        chunks.push(self.own.text().into());
-        chunks
+        let rest = [self.own.text(format).into(), Bytes::from_static(format.end().as_bytes())];
+        Ok(observer.exposed(&observed, format, encoding, &rest).await)
     }
 
-    async fn snapshots(&self, deadline: Instant) -> Vec<Arc<Observed>> {
-        self.observer().observe(deadline).await
+    async fn snapshots(&self, sources: Chosen, deadline: Instant) -> Result<Vec<Arc<Observed>>, NotConfigured> {
+        Ok(self.observer().chosen(&sources)?.observe(deadline).await)
     }
 }

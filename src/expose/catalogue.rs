@@ -5,6 +5,7 @@
 
 use std::time::Duration;
 
+use super::format::{Description, Type};
 use crate::lease::{
     Anomaly, Authority, Due, Health, HolderToken, Kind, Left, Progress, ProgressState, ReadFailure, Reason, RowFault,
     SourceSnapshot, State, Status, StoreTime,
@@ -65,13 +66,22 @@ pub enum OfSource {
 }
 
 impl Family {
-    /// The type as text format 0.0.4 has it, where state sets and infos are gauges.
+    /// Its type.
     #[must_use]
-    pub const fn kind(&self) -> &'static str {
+    pub fn of_type(&self) -> Type {
         match self.samples {
-            Samples::Lease(OfLease::Counters(..)) | Samples::Source(OfSource::Counters(..)) => "counter",
-            _ => "gauge",
+            Samples::Lease(OfLease::Counters(..)) | Samples::Source(OfSource::Counters(..)) => Type::Counter,
+            Samples::Lease(OfLease::Told(..) | OfLease::Holders) | Samples::Source(OfSource::Told(..))
+                if self.name.ends_with("_info") =>
+            {
+                Type::Info
+            }
+            _ => Type::Gauge,
         }
+    }
+
+    pub(super) fn description(&self) -> Description<'static> {
+        Description { name: self.name, help: self.help, of_type: self.of_type(), unit: self.unit }
     }
 }
 

@@ -1,8 +1,10 @@
-//! A snapshot as JSON, for programs: what `/api/v1/leases` answers.
+//! A snapshot as JSON, for programs: what `/api/v1/leases` answers, and `/api/v1/leases/{source}/{lease}` of one lease.
 //!
-//! The schema is version 1. Within a version, members are only ever added, never renamed, removed or given another
+//! `leases.schema.json` beside this file is the schema of both, as JSON Schema. It is version 1. Within a version, members are only ever added, never renamed, removed or given another
 //! meaning; label values (`state`, `reason` and the like) are those of the metrics.
 //!
+//! - All leases are `{"version": 1, "sources": [{…, "leases": [{…}, …]}, …]}`. One lease is what its source's member of
+//!   that list is, with `version` before it and `lease` in the place of `leases`.
 //! - What is not known is `null`, never 0. Every member is always there.
 //! - An age is `{"at_least": seconds, "at_most": seconds or null}`: bounds, as of the reading and on the store's
 //!   clock. An age of which nothing is known is `null`.
@@ -19,6 +21,9 @@ use crate::lease::{ReadFailure, RowFault, SourceSnapshot};
 /// The version of the schema.
 pub const VERSION: u32 = 1;
 
+/// The schema, as JSON Schema 2020-12.
+pub const SCHEMA: &str = include_str!("leases.schema.json");
+
 /// Writes all sources with all their leases.
 ///
 /// # Errors
@@ -27,6 +32,18 @@ pub fn to_vec(snapshots: &[&SourceSnapshot]) -> serde_json::Result<Vec<u8>> {
     let mut json = serde_json::to_vec(&Document::of(snapshots))?;
     json.push(b'\n');
     Ok(json)
+}
+
+/// Writes one lease of a source. Nothing, if the source has none of that name.
+///
+/// # Errors
+/// None that is known: every value that is written here can be.
+pub fn lease_to_vec(snapshot: &SourceSnapshot, lease: &str) -> Option<serde_json::Result<Vec<u8>>> {
+    let document = LeaseDocument::of(snapshot, lease)?;
+    Some(serde_json::to_vec(&document).map(|mut json| {
+        json.push(b'\n');
+        json
+    }))
 }
 
 #[derive(Serialize)]
@@ -41,9 +58,38 @@ impl<'a> Document<'a> {
     }
 }
 
-/// One source, as the last reading showed it.
+#[derive(Serialize)]
+struct LeaseDocument<'a> {
+    version: u32,
+    #[serde(flatten)]
+    source: Health<'a>,
+    lease: Lease<'a>,
+}
+
+impl<'a> LeaseDocument<'a> {
+    fn of(snapshot: &'a SourceSnapshot, lease: &str) -> Option<Self> {
+        let status = snapshot.leases.iter().find(|status| *status.lease == *lease)?;
+        Some(Self { version: VERSION, source: Health::of(snapshot), lease: Lease::of(status) })
+    }
+}
+
+/// One source with its leases.
 #[derive(Serialize)]
 struct Source<'a> {
+    #[serde(flatten)]
+    source: Health<'a>,
+    leases: Vec<Lease<'a>>,
+}
+
+impl<'a> Source<'a> {
+    fn of(snapshot: &'a SourceSnapshot) -> Self {
+        Self { source: Health::of(snapshot), leases: snapshot.leases.iter().map(Lease::of).collect() }
+    }
+}
+
+/// One source, as the last reading showed it.
+#[derive(Serialize)]
+struct Health<'a> {
     source: &'a str,
     /// What holding one of its leases means: `standing`, `registry` or `claim`.
     kind: &'static str,
@@ -62,10 +108,9 @@ struct Source<'a> {
     rows_rejected_total: RowsRejected,
     /// Failed reads since the exporter started, by why.
     read_failures_total: ReadFailures,
-    leases: Vec<Lease<'a>>,
 }
 
-impl<'a> Source<'a> {
+impl<'a> Health<'a> {
     fn of(snapshot: &'a SourceSnapshot) -> Self {
         let health = &snapshot.health;
         Self {
@@ -79,7 +124,6 @@ impl<'a> Source<'a> {
             rows_rejected: health.rejected_now,
             rows_rejected_total: RowsRejected(health.rejected),
             read_failures_total: ReadFailures(health.failures),
-            leases: snapshot.leases.iter().map(Lease::of).collect(),
         }
     }
 }
@@ -101,35 +145,4 @@ impl Serialize for ReadFailures {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::expose::{golden, sample};
-
-    #[test]
-    fn the_json_of_every_state() {
-        let snapshots = sample::snapshots();
-        let snapshots: Vec<_> = snapshots.iter().collect();
-        let json = serde_json::to_string_pretty(&Document::of(&snapshots)).unwrap();
-        golden::assert_matches("leases.json", &(json + "\n"));
-    }
-
-    #[test]
-    fn no_holder_is_named() {
-        let snapshots = sample::snapshots();
-        let json = String::from_utf8(to_vec(&snapshots.iter().collect::<Vec<_>>()).unwrap()).unwrap();
-        for holder in ["worker-a", "worker-b", "host-1", "host-2", "host-3", "app-2"] {
-            assert!(!json.contains(holder), "{holder}");
-        }
-    }
-
-    #[test]
-    fn an_epoch_beyond_what_a_double_holds_is_exact() {
-        use crate::lease::{Observation, Tenure};
-        let mut snapshot = sample::many(1);
-        let Observation::Seen(evidence) = &mut snapshot.leases[0].observation else { panic!("not seen") };
-        let Tenure::Holder(holding) = &mut evidence.tenure else { panic!("not held") };
-        holding.epoch = Some(crate::lease::Epoch(u64::MAX));
-        let json = String::from_utf8(to_vec(&[&snapshot]).unwrap()).unwrap();
-        assert!(json.contains(r#""epoch":"18446744073709551615""#), "{json}");
-    }
-}
+mod tests;

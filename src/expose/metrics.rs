@@ -1,19 +1,21 @@
-//! The metrics: one reading of one source rendered once, as Prometheus text format 0.0.4.
+//! The metrics: one reading of one source rendered once, for both text formats.
 //!
 //! Each family has a text of its own, so that several sources are joined family by family without copying. A lease's
 //! labels are escaped once, numbers are printed without allocating, and the texts' pieces are used again for the next
 //! reading as soon as no scrape holds them.
 
+mod joined;
+
 use std::sync::Arc;
 
 use bytes::Bytes;
 
+use super::Format;
 use super::catalogue::{CATALOGUE, Family, OfLease, OfSource, Samples, holders};
 use super::pieces::{Pieces, Spare};
 use crate::lease::{SourceSnapshot, Status};
 
-/// The content type of this format.
-pub const CONTENT_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
+pub use joined::{Compressed, gzip};
 
 /// The families that are exposed, with all of their text that is the same for every reading.
 #[derive(Clone, Debug)]
@@ -24,8 +26,8 @@ pub struct Exposition {
 #[derive(Debug)]
 struct Exposed {
     family: &'static Family,
-    /// The lines that say its help and its type.
-    header: Bytes,
+    /// The lines that say what it is, in each format.
+    headers: [Bytes; Format::ALL.len()],
     /// What ends the labels of a line: for each value of a closed set, with that label.
     tails: Box<[Box<[u8]>]>,
 }
@@ -45,23 +47,6 @@ impl Exposition {
         let families = CATALOGUE.iter().filter(|family| !dropped(family.name));
         Self { families: families.map(Exposed::new).collect() }
     }
-
-    /// Several sources joined, family by family. No text is copied.
-    #[must_use]
-    pub fn joined(&self, sources: &[&Rendered]) -> Vec<Bytes> {
-        let mut chunks = Vec::with_capacity(self.families.len() * (1 + sources.len()));
-        for (at, exposed) in self.families.iter().enumerate() {
-            let mut headed = false;
-            for source in sources {
-                let Some(pieces) = source.families.get(at).filter(|pieces| !pieces.is_empty()) else { continue };
-                if !std::mem::replace(&mut headed, true) {
-                    chunks.push(exposed.header.clone());
-                }
-                chunks.extend_from_slice(pieces);
-            }
-        }
-        chunks
-    }
 }
 
 impl Exposed {
@@ -74,13 +59,15 @@ impl Exposed {
             | Samples::Source(OfSource::Float(_) | OfSource::Integer(_)) => ("", &[][..]),
         };
         let tail = |value: &&str| format!(",{label}=\"{value}\"}} ").into_bytes().into_boxed_slice();
-        let (name, kind) = (family.name, family.kind());
-        let help = family.help.replace('\\', "\\\\").replace('\n', "\\n");
         Self {
             family,
-            header: format!("# HELP {name} {help}\n# TYPE {name} {kind}\n").into(),
+            headers: Format::ALL.map(|format| family.description().header(format).into()),
             tails: values.iter().map(tail).collect(),
         }
+    }
+
+    const fn header(&self, format: Format) -> &Bytes {
+        &self.headers[format as usize]
     }
 }
 

@@ -3,6 +3,8 @@
 
 mod catalogue;
 mod counts;
+mod format;
+mod gzip;
 pub mod json;
 mod json_lease;
 pub mod metrics;
@@ -20,6 +22,9 @@ use crate::lease::{Epoch, Status, Tenure};
 
 pub use catalogue::{ALERTS_STAND_ON, CATALOGUE, Family, OfLease, OfSource, Samples, names};
 pub use counts::{Counts, SEVERITY};
+pub(crate) use format::Description;
+pub use format::{Format, Type};
+pub use gzip::Encoding;
 
 /// The authority epoch in force, or the one that a released lease last had.
 fn epoch(status: &Status) -> Option<Epoch> {

@@ -166,7 +166,7 @@ impl Source {
         }
         let text = renderer.render(&snapshot);
         *between_reads() = Some(renderer);
-        Arc::new(Observed { snapshot: Arc::new(snapshot), text })
+        Arc::new(Observed::new(Arc::new(snapshot), text))
     }
 
     /// Logs a source that begins or ceases to fail, once.
@@ -199,6 +199,6 @@ impl Source {
         let known = Arc::clone(&self.latest().known);
         let snapshot = Arc::new(known.unread(failure, began.elapsed()));
         let text = Renderer::new(self.exposition.clone()).render(&snapshot);
-        Arc::new(Observed { snapshot, text })
+        Arc::new(Observed::new(snapshot, text))
     }
 }

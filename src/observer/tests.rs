@@ -268,7 +268,7 @@ async fn one_observer_follows_another_only_after_the_read_under_way_and_both_ans
     tokio::time::advance(Duration::from_secs(2)).await;
     for (observer, has_epoch) in [(&*before, true), (&after, false), (&*before, true)] {
         let observed = observer.observe(within(1.0)).await;
-        let text = observer.exposition().joined(&[&observed[0].text]).concat();
+        let text = observer.exposition.joined(Format::Text, &[&observed[0].text]).concat();
         let text = String::from_utf8(text).unwrap();
         assert_eq!(text.contains("\nlease_epoch{"), has_epoch, "{text}");
         assert_eq!(text.matches("# TYPE lease_state gauge\n").count(), 1, "{text}");

@@ -3,25 +3,34 @@
 //! | path | answer |
 //! |---|---|
 //! | `/` | the status page |
-//! | `/metrics`, or as `--web.telemetry-path` says | the metrics, as Prometheus text |
+//! | `/metrics`, or as `--web.telemetry-path` says | the metrics, as OpenMetrics 1.0 or Prometheus text 0.0.4, as `Accept` says |
 //! | `/api/v1/leases` | the leases as JSON, as [`json`](crate::expose::json) describes |
+//! | `/api/v1/leases/{source}/{lease}` | one of them; 404 if there is none of that name |
 //! | `/-/healthy`, `/-/ready` | 200 while the server runs; they say nothing of a store or a lease |
 //! | `/-/reload` | by POST, with `--web.enable-lifecycle`: the configuration is loaded again |
 //! | `/leases/{source}/{lease}/live` | with `--web.enable-probes`: 503 if the lease is stalled, 200 if not or not known |
 //! | `/style.css`, `/live.js`, `/favicon.ico` | what the page asks for |
 //!
-//! Every other path takes GET and HEAD, ignores the query, and never reads a body. A request can choose nothing but the path
-//! and how long it is willing to wait, so it cannot make the exporter read anything that is not configured.
+//! Every other path takes GET and HEAD, and none reads a body. `?source=NAME`, as often as wanted, asks for the metrics or
+//! the leases of these sources alone, and no other is read; 404 if one is not configured. Anything else in a query is
+//! ignored. What is looked at is sent as gzip to who asks for it by `Accept-Encoding`, unless it fits a packet.
+//!
+//! A request can choose nothing else but how long it is willing to wait, so it cannot make the exporter read anything
+//! that is not configured.
 
+mod accept;
+mod asked;
 mod body;
 pub mod config;
 mod crowd;
 mod deadline;
+mod encoding;
 mod gate;
 mod lifecycle;
 mod listener;
 mod login;
 mod probe;
+mod quality;
 mod reply;
 mod server;
 mod site;
@@ -31,10 +40,10 @@ mod tests;
 
 use std::sync::Arc;
 
-use bytes::Bytes;
 use tokio::time::Instant;
 
-use crate::observer::Observed;
+use crate::expose::{Encoding, Format};
+use crate::observer::{Chosen, Encoded, NotConfigured, Observed};
 
 pub use body::Chunks;
 pub use gate::Gate;
@@ -43,11 +52,27 @@ pub use listener::Listener;
 pub use server::{Limits, serve};
 pub use site::{Settings, Site, is_taken};
 
-/// What the server serves. Both look at every source, for no longer than the deadline.
+/// What a scrape asks for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Scrape {
+    /// Of which sources.
+    pub sources: Chosen,
+    /// In which format.
+    pub format: Format,
+    /// Whether compressed.
+    pub encoding: Encoding,
+}
+
+/// What the server serves. Both look at the chosen sources, for no longer than the deadline.
 pub trait Content: Send + Sync + 'static {
     /// The metrics, in pieces that are sent one after the other without being joined.
-    fn metrics(&self, deadline: Instant) -> impl Future<Output = Vec<Bytes>> + Send;
+    fn metrics(&self, scrape: Scrape, deadline: Instant)
+    -> impl Future<Output = Result<Encoded, NotConfigured>> + Send;
 
     /// What the page and the JSON are rendered from.
-    fn snapshots(&self, deadline: Instant) -> impl Future<Output = Vec<Arc<Observed>>> + Send;
+    fn snapshots(
+        &self,
+        sources: Chosen,
+        deadline: Instant,
+    ) -> impl Future<Output = Result<Vec<Arc<Observed>>, NotConfigured>> + Send;
 }

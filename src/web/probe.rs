@@ -10,6 +10,7 @@ use tokio::time::{Instant, timeout};
 use super::Content;
 use super::reply::{self, Reply};
 use crate::lease::State;
+use crate::observer::{Chosen, NotConfigured};
 
 const BEFORE: &str = "/leases/";
 const AFTER: &str = "/live";
@@ -26,14 +27,15 @@ pub(super) fn named(path: &str) -> Option<(Cow<'_, str>, Cow<'_, str>)> {
 
 /// Answers a probe. Only what is certain to be stalled is said to be: what is not known must restart nothing.
 ///
-/// It reads as a scrape does and shares its reading, but waits less; a reading that takes longer goes on without it.
+/// It reads its source as a scrape does and shares its reading, but waits less; a reading that takes longer goes on without it.
 pub(super) async fn answer(content: &impl Content, source: &str, lease: &str, deadline: Instant) -> Reply {
-    let Ok(observed) = timeout(PATIENCE, content.snapshots(deadline)).await else {
-        return reply::content(reply::TEXT, "unknown\n");
+    let chosen = Chosen::Named(vec![source.to_owned()]);
+    let observed = match timeout(PATIENCE, content.snapshots(chosen, deadline)).await {
+        Ok(Ok(observed)) => observed,
+        Ok(Err(NotConfigured)) => return reply::error(StatusCode::NOT_FOUND),
+        Err(_) => return reply::content(reply::TEXT, "unknown\n"),
     };
-    let Some(snapshot) =
-        observed.iter().map(|observed| &observed.snapshot).find(|snapshot| *snapshot.source == *source)
-    else {
+    let Some(snapshot) = observed.first().map(|observed| &observed.snapshot) else {
         return reply::error(StatusCode::NOT_FOUND);
     };
     match snapshot.leases.iter().find(|status| *status.lease == *lease).map(|status| status.verdict.state) {

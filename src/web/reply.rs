@@ -1,17 +1,17 @@
 //! Answers and their headers.
 
 use hyper::header::{
-    ALLOW, CACHE_CONTROL, CONTENT_LENGTH, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HeaderName, HeaderValue,
-    REFERRER_POLICY, RETRY_AFTER, VARY, X_CONTENT_TYPE_OPTIONS,
+    ALLOW, CACHE_CONTROL, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HeaderName,
+    HeaderValue, REFERRER_POLICY, RETRY_AFTER, VARY, X_CONTENT_TYPE_OPTIONS,
 };
 use hyper::{Response, StatusCode};
 
 use super::body::Chunks;
+use crate::observer::Encoded;
 
 pub(super) const TEXT: &str = "text/plain; charset=utf-8";
-pub(super) const METRICS: &str = "text/plain; version=0.0.4; charset=utf-8";
-pub(super) const JSON: &str = "application/json";
-pub(super) const HTML: &str = "text/html; charset=utf-8";
+const JSON: &str = "application/json";
+const HTML: &str = "text/html; charset=utf-8";
 pub(super) const CSS: &str = "text/css; charset=utf-8";
 pub(super) const SCRIPT: &str = "text/javascript; charset=utf-8";
 pub(super) const SVG: &str = "image/svg+xml";
@@ -28,13 +28,27 @@ pub(super) fn content(content_type: &'static str, body: impl Into<Chunks>) -> Re
 }
 
 /// The metrics. The answer depends on what the client accepts, and a cache must know.
-pub(super) fn metrics(body: Chunks) -> Reply {
-    with(content(METRICS, body), VARY, "Accept, Accept-Encoding")
+pub(super) fn metrics(content_type: &'static str, body: Encoded) -> Reply {
+    with(encoded(content_type, body), VARY, "Accept, Accept-Encoding")
+}
+
+/// Content that is sent compressed to who wants that.
+fn encoded(content_type: &'static str, body: Encoded) -> Reply {
+    let reply = match body {
+        Encoded::Plain(pieces) => content(content_type, pieces),
+        Encoded::Gzip(pieces) => with(content(content_type, pieces), CONTENT_ENCODING, "gzip"),
+    };
+    with(reply, VARY, "Accept-Encoding")
+}
+
+/// The leases.
+pub(super) fn json(body: Encoded) -> Reply {
+    encoded(JSON, body)
 }
 
 /// The status page.
-pub(super) fn page(body: impl Into<Chunks>) -> Reply {
-    let page = with(content(HTML, body), CONTENT_SECURITY_POLICY, PAGE_POLICY);
+pub(super) fn page(body: Encoded) -> Reply {
+    let page = with(encoded(HTML, body), CONTENT_SECURITY_POLICY, PAGE_POLICY);
     with(page, REFERRER_POLICY, "no-referrer")
 }
 
@@ -42,6 +56,11 @@ pub(super) fn page(body: impl Into<Chunks>) -> Reply {
 /// not shown with the styles of the old one for long.
 pub(super) fn asset(content_type: &'static str, body: &'static str) -> Reply {
     with(content(content_type, body), CACHE_CONTROL, "max-age=60")
+}
+
+/// Why there is nothing of that name.
+pub(super) fn unknown(what: &'static str) -> Reply {
+    reply(StatusCode::NOT_FOUND, TEXT, what.into())
 }
 
 /// Why there is no content, in a few words that say nothing of the inside.

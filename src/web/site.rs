@@ -5,19 +5,20 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use hyper::body::Body;
-use hyper::{Method, Request, StatusCode};
+use hyper::{HeaderMap, Method, Request, StatusCode};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::Instant;
 
-use super::body::Chunks;
+use super::accept::{self, Accepted};
 use super::deadline::Patience;
+use super::encoding::encoding;
 use super::lifecycle::{self, Reloader};
 use super::reply::{self, Reply};
-use super::{Content, probe};
+use super::{Content, Scrape, asked, probe};
 use crate::clock;
-use crate::expose::{json, page};
+use crate::expose::{Encoding, json, metrics, page};
 use crate::lease::SourceSnapshot;
-use crate::observer::Observed;
+use crate::observer::{Chosen, Encoded, NotConfigured, Observed};
 
 /// How the site is set up.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -59,17 +60,19 @@ pub struct Site<C> {
 }
 
 #[derive(Clone, Copy, Debug)]
-enum Route {
+enum Route<'a> {
     Metrics,
     Page,
     Leases,
+    /// What follows in the path: `source/lease`.
+    Lease(&'a str),
     Alive,
     Probe,
     Asset(&'static str, &'static str),
 }
 
 /// Every path but that of the metrics, which is a setting.
-const FIXED: [(&str, Route); 7] = [
+const FIXED: [(&str, Route<'static>); 7] = [
     ("/", Route::Page),
     ("/api/v1/leases", Route::Leases),
     ("/-/healthy", Route::Alive),
@@ -79,8 +82,12 @@ const FIXED: [(&str, Route); 7] = [
     ("/favicon.ico", Route::Asset(reply::SVG, page::ICON)),
 ];
 
-fn fixed(path: &str) -> Option<Route> {
-    FIXED.into_iter().find(|(fixed, _)| *fixed == path).map(|(_, route)| route)
+/// What stands before the names of a source and a lease.
+const LEASE: &str = "/api/v1/leases/";
+
+fn fixed(path: &str) -> Option<Route<'_>> {
+    let exact = FIXED.into_iter().find(|(fixed, _)| *fixed == path).map(|(_, route)| route);
+    exact.or_else(|| path.strip_prefix(LEASE).map(Route::Lease))
 }
 
 /// Whether a path already gives something else than the metrics.
@@ -124,20 +131,20 @@ impl<C: Content> Site<C> {
         }
     }
 
-    fn route(&self, path: &str) -> Option<Route> {
+    fn route<'a>(&self, path: &'a str) -> Option<Route<'a>> {
         if path == self.telemetry_path {
             return Some(Route::Metrics);
         }
         fixed(path).or_else(|| (self.probes && probe::named(path).is_some()).then_some(Route::Probe))
     }
 
-    async fn serve(&self, route: Route, request: &Request<impl Body>) -> Reply {
+    async fn serve(&self, route: Route<'_>, request: &Request<impl Body>) -> Reply {
         match route {
             Route::Alive => return reply::content(reply::TEXT, "OK\n"),
             Route::Asset(content_type, body) => return reply::asset(content_type, body),
             // A probe is not counted: to refuse it would look like a lease that is stalled.
             Route::Probe => return self.probe(request).await,
-            Route::Metrics | Route::Page | Route::Leases => {}
+            Route::Metrics | Route::Page | Route::Leases | Route::Lease(_) => {}
         }
         // Held until the answer is made and not until it is sent: otherwise a few clients that do not read would keep
         // out all others. What is being sent is bounded by the limits of connections.
@@ -145,15 +152,51 @@ impl<C: Content> Site<C> {
             return reply::error(StatusCode::SERVICE_UNAVAILABLE);
         };
         let deadline = Instant::now() + self.patience.with(request.headers());
-        if matches!(route, Route::Metrics) {
-            return reply::metrics(self.content.metrics(deadline).await.into());
-        }
-        let observed = self.content.snapshots(deadline).await;
-        let rendered = match route {
-            Route::Leases => leases(&observed).map(|json| reply::content(reply::JSON, json)),
-            _ => self.page(&observed).map(reply::page),
+        let encoding = encoding(request.headers());
+        let sources = asked::sources(request.uri().query());
+        let reply = match route {
+            Route::Metrics => self.metrics(request.headers(), sources, encoding, deadline).await,
+            Route::Lease(named) => self.lease(named, encoding, deadline).await,
+            Route::Leases => self.leases(sources, encoding, deadline).await,
+            _ => self.page(encoding, deadline).await,
         };
-        rendered.unwrap_or_else(|| reply::error(StatusCode::INTERNAL_SERVER_ERROR))
+        reply.unwrap_or_else(|refused| refused.reply())
+    }
+
+    async fn metrics(
+        &self,
+        headers: &HeaderMap,
+        sources: Chosen,
+        encoding: Encoding,
+        deadline: Instant,
+    ) -> Result<Reply, Refused> {
+        let Accepted { format, content_type } = accept::accepted(headers);
+        let body = self.content.metrics(Scrape { sources, format, encoding }, deadline).await?;
+        Ok(reply::metrics(content_type, body))
+    }
+
+    async fn leases(&self, sources: Chosen, encoding: Encoding, deadline: Instant) -> Result<Reply, Refused> {
+        let observed = self.content.snapshots(sources, deadline).await?;
+        let json = json::to_vec(&snapshots(&observed)).map_err(Refused::json)?;
+        Ok(reply::json(encoded(json, encoding).await))
+    }
+
+    async fn lease(&self, named: &str, encoding: Encoding, deadline: Instant) -> Result<Reply, Refused> {
+        let (source, lease) = asked::lease(named).ok_or(Refused::NoSuchLease)?;
+        let observed = self.content.snapshots(Chosen::Named(vec![source]), deadline).await?;
+        let json = observed.first().and_then(|observed| json::lease_to_vec(&observed.snapshot, &lease));
+        let json = json.ok_or(Refused::NoSuchLease)?.map_err(Refused::json)?;
+        Ok(reply::json(encoded(json, encoding).await))
+    }
+
+    async fn page(&self, encoding: Encoding, deadline: Instant) -> Result<Reply, Refused> {
+        let observed = self.content.snapshots(Chosen::All, deadline).await?;
+        let page = page::render(&snapshots(&observed), clock::unix_seconds(), &self.telemetry_path);
+        let page = page.map_err(|error| {
+            tracing::error!(%error, "the page could not be rendered");
+            Refused::NotRendered
+        })?;
+        Ok(reply::page(encoded(page.into(), encoding).await))
     }
 
     async fn probe(&self, request: &Request<impl Body>) -> Reply {
@@ -168,20 +211,48 @@ impl<C: Content> Site<C> {
     fn permit(&self) -> Result<Option<OwnedSemaphorePermit>, tokio::sync::TryAcquireError> {
         self.requests.as_ref().map(|requests| Arc::clone(requests).try_acquire_owned()).transpose()
     }
+}
 
-    fn page(&self, observed: &[Arc<Observed>]) -> Option<Chunks> {
-        page::render(&snapshots(observed), clock::unix_seconds(), &self.telemetry_path)
-            .inspect_err(|error| tracing::error!(%error, "the page could not be rendered"))
-            .ok()
-            .map(|page| Bytes::from(page).into())
+/// Why there is nothing to show.
+#[derive(Clone, Copy, Debug)]
+enum Refused {
+    NoSuchSource,
+    NoSuchLease,
+    NotRendered,
+}
+
+impl From<NotConfigured> for Refused {
+    fn from(_: NotConfigured) -> Self {
+        Self::NoSuchSource
     }
 }
 
-fn leases(observed: &[Arc<Observed>]) -> Option<Chunks> {
-    json::to_vec(&snapshots(observed))
-        .inspect_err(|error| tracing::error!(%error, "the JSON could not be rendered"))
-        .ok()
-        .map(|json| Bytes::from(json).into())
+impl Refused {
+    fn json(error: serde_json::Error) -> Self {
+        tracing::error!(%error, "the JSON could not be rendered");
+        Self::NotRendered
+    }
+
+    fn reply(self) -> Reply {
+        match self {
+            Self::NoSuchSource => reply::unknown("no source of that name\n"),
+            Self::NoSuchLease => reply::unknown("no lease of that name\n"),
+            Self::NotRendered => reply::error(StatusCode::INTERNAL_SERVER_ERROR),
+        }
+    }
+}
+
+/// A text as it is sent to this client. Compressing it may take a while, so that is done on a thread that may take it.
+async fn encoded(text: Vec<u8>, encoding: Encoding) -> Encoded {
+    let text = vec![Bytes::from(text)];
+    if !encoding.compresses(text[0].len() as u64) {
+        return Encoded::Plain(text);
+    }
+    let plain = text.clone();
+    match tokio::task::spawn_blocking(move || metrics::gzip(&text)).await {
+        Ok(Ok(stream)) => Encoded::Gzip(stream),
+        _ => Encoded::Plain(plain),
+    }
 }
 
 fn snapshots(observed: &[Arc<Observed>]) -> Vec<&SourceSnapshot> {

@@ -1,5 +1,6 @@
 //! The server over real sockets.
 
+mod choices;
 mod client;
 mod content;
 mod limits;

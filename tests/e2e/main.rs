@@ -18,6 +18,7 @@ mod contract;
 mod dashboard;
 mod documentation;
 mod faults;
+mod formats;
 mod harness;
 mod hostile;
 mod kubernetes;

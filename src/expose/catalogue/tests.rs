@@ -44,15 +44,16 @@ fn names_follow_the_conventions() {
     assert_eq!(all.iter().collect::<BTreeSet<_>>().len(), all.len());
     for family in &CATALOGUE {
         assert!(family.name.starts_with("lease_"), "{}", family.name);
-        assert_eq!(family.name.ends_with("_total"), family.kind() == "counter", "{}", family.name);
+        assert_eq!(family.name.ends_with("_total"), family.of_type() == Type::Counter, "{}", family.name);
         assert_eq!(family.name.ends_with("_seconds"), family.unit == Some("seconds"), "{}", family.name);
+        assert_eq!(family.name.ends_with("_info"), family.of_type() == Type::Info, "{}", family.name);
         assert!(family.help.ends_with('.') && !family.help.contains(['\n', '\\']), "{}", family.name);
     }
 }
 
 #[test]
 fn what_the_exporter_says_of_itself_is_what_it_names() {
-    let text = crate::own::Own::new().unwrap().text();
+    let text = crate::own::Own::new().unwrap().text(crate::expose::Format::Text);
     let heads: BTreeSet<_> = text
         .lines()
         .filter_map(|line| line.strip_prefix("# TYPE ")?.split(' ').next())

@@ -5,16 +5,67 @@ use std::collections::BTreeSet;
 use super::super::{golden, sample};
 use super::*;
 
+fn rendered(exposition: &Exposition, snapshots: &[SourceSnapshot]) -> Vec<Rendered> {
+    snapshots.iter().map(|snapshot| Renderer::new(exposition.clone()).render(snapshot)).collect()
+}
+
 fn text(exposition: &Exposition, snapshots: &[SourceSnapshot]) -> String {
-    let rendered: Vec<_> =
-        snapshots.iter().map(|snapshot| Renderer::new(exposition.clone()).render(snapshot)).collect();
-    let chunks = exposition.joined(&rendered.iter().collect::<Vec<_>>());
-    String::from_utf8(chunks.concat()).unwrap()
+    text_as(Format::Text, exposition, snapshots)
+}
+
+fn text_as(format: Format, exposition: &Exposition, snapshots: &[SourceSnapshot]) -> String {
+    let rendered = rendered(exposition, snapshots);
+    let chunks = exposition.joined(format, &rendered.iter().collect::<Vec<_>>());
+    String::from_utf8(chunks.concat()).unwrap() + format.end()
 }
 
 #[test]
 fn the_metrics_of_every_state() {
-    golden::assert_matches("metrics.txt", &text(&Exposition::without(|_| false), &sample::snapshots()));
+    let whole = Exposition::without(|_| false);
+    golden::assert_matches("metrics.txt", &text(&whole, &sample::snapshots()));
+    golden::assert_matches("metrics.openmetrics", &text_as(Format::OpenMetrics, &whole, &sample::snapshots()));
+}
+
+#[test]
+fn both_formats_have_the_same_samples() {
+    let whole = Exposition::without(|_| false);
+    let samples = |format| -> Vec<String> {
+        let text = text_as(format, &whole, &sample::snapshots());
+        text.lines().filter(|line| !line.starts_with('#')).map(str::to_owned).collect()
+    };
+    assert_eq!(samples(Format::Text), samples(Format::OpenMetrics));
+    assert!(!samples(Format::Text).is_empty());
+}
+
+#[test]
+fn both_formats_share_the_pieces_of_one_rendering() {
+    let whole = Exposition::without(|_| false);
+    let rendered = rendered(&whole, &[sample::many(1_000)]);
+    let places = |format| -> BTreeSet<_> {
+        let chunks = whole.joined(format, &[&rendered[0]]);
+        chunks.into_iter().filter(|chunk| !chunk.starts_with(b"#")).map(|chunk| chunk.as_ptr()).collect()
+    };
+    assert_eq!(places(Format::Text), places(Format::OpenMetrics));
+    assert!(places(Format::Text).len() > 20);
+}
+
+#[test]
+fn what_is_compressed_source_by_source_is_the_joined_text_in_either_format_and_of_any_choice_of_sources() {
+    let whole = Exposition::without(|_| false);
+    let rendered = rendered(&whole, &sample::snapshots());
+    let compressed: Vec<_> = rendered.iter().map(|rendered| rendered.compressed().unwrap()).collect();
+    let rest = [Bytes::from_static(b"own 1\n"), Bytes::from_static(b"# EOF\n")];
+    for format in Format::ALL {
+        for choice in [&[0, 1, 2, 3, 4][..], &[3], &[4, 2], &[]] {
+            let text: Vec<_> = choice.iter().map(|at| &rendered[*at]).collect();
+            let parts: Vec<_> = choice.iter().map(|at| &compressed[*at]).collect();
+            let stream = whole.joined_gzip(format, &parts, &rest).unwrap().concat();
+            let mut unpacked = Vec::new();
+            std::io::Read::read_to_end(&mut flate2::read::GzDecoder::new(&stream[..]), &mut unpacked).unwrap();
+            let expected = [whole.joined(format, &text).concat(), rest.concat()].concat();
+            assert!(unpacked == expected, "{format:?} {choice:?}");
+        }
+    }
 }
 
 #[test]

@@ -13,7 +13,10 @@ use super::LONG;
 pub(super) struct Answer {
     pub(super) status: u16,
     headers: Vec<(String, String)>,
+    /// As text, uncompressed.
     pub(super) body: String,
+    /// How long it was as it came.
+    pub(super) length: usize,
 }
 
 impl Answer {
@@ -23,13 +26,21 @@ impl Answer {
 
     /// Takes one answer apart, all of which is in `bytes`.
     fn of(bytes: &[u8]) -> Self {
-        let text = String::from_utf8(bytes.to_vec()).unwrap();
-        let (head, body) = text.split_once("\r\n\r\n").unwrap_or_else(|| panic!("no head: {text:?}"));
+        let end = bytes.windows(4).position(|window| window == b"\r\n\r\n");
+        let end = end.unwrap_or_else(|| panic!("no head: {:?}", String::from_utf8_lossy(bytes)));
+        let (head, body) = (std::str::from_utf8(&bytes[..end]).unwrap(), &bytes[end + 4..]);
         let mut lines = head.lines();
         let status = lines.next().unwrap().split(' ').nth(1).unwrap().parse().unwrap();
         let headers = lines.map(|line| line.split_once(": ").unwrap());
         let headers = headers.map(|(name, value)| (name.to_ascii_lowercase(), value.to_owned())).collect();
-        Self { status, headers, body: body.to_owned() }
+        let mut answer = Self { status, headers, body: String::new(), length: body.len() };
+        // The answer to HEAD has none, compressed or not.
+        if answer.header("content-encoding") == Some("gzip") && !body.is_empty() {
+            flate2::read::GzDecoder::new(body).read_to_string(&mut answer.body).unwrap();
+        } else {
+            answer.body = String::from_utf8(body.to_vec()).unwrap();
+        }
+        answer
     }
 }
 
@@ -86,6 +97,11 @@ impl Client {
 /// Sends one request on a connection of its own.
 pub(super) async fn ask(address: SocketAddr, method: &str, path: &str) -> Answer {
     request(address, &format!("{method} {path} HTTP/1.1\r\nHost: test\r\nConnection: close\r\n\r\n")).await
+}
+
+/// The same with further headers, each with its end of line.
+pub(super) async fn ask_with(address: SocketAddr, method: &str, path: &str, headers: &str) -> Answer {
+    request(address, &format!("{method} {path} HTTP/1.1\r\nHost: test\r\nConnection: close\r\n{headers}\r\n")).await
 }
 
 /// Sends this and waits until the server closes the connection.

@@ -7,10 +7,10 @@ use bytes::Bytes;
 use tokio::sync::Semaphore;
 use tokio::time::Instant;
 
-use crate::expose::metrics::Rendered;
-use crate::expose::sample;
-use crate::observer::Observed;
-use crate::web::Content;
+use crate::expose::metrics::{Rendered, gzip};
+use crate::expose::{Encoding, sample};
+use crate::observer::{Chosen, Encoded, NotConfigured, Observed};
+use crate::web::{Content, Scrape};
 
 /// The sample, with metrics as given.
 #[derive(Debug)]
@@ -21,11 +21,13 @@ pub(super) struct Fake {
     gate: Option<(Arc<Semaphore>, Arc<Semaphore>)>,
     /// How much time the last request left.
     pub(super) allowed: Arc<Mutex<Option<Duration>>>,
+    /// What the last scrape asked for.
+    pub(super) last: Arc<Mutex<Option<Scrape>>>,
 }
 
 impl Fake {
     pub(super) fn giving(metrics: Vec<Bytes>) -> Self {
-        Self { metrics, panics: false, gate: None, allowed: Arc::default() }
+        Self { metrics, panics: false, gate: None, allowed: Arc::default(), last: Arc::default() }
     }
 
     pub(super) fn plain() -> Self {
@@ -45,20 +47,40 @@ impl Fake {
 }
 
 impl Content for Fake {
-    async fn metrics(&self, deadline: Instant) -> Vec<Bytes> {
+    async fn metrics(&self, scrape: Scrape, deadline: Instant) -> Result<Encoded, NotConfigured> {
         *self.allowed.lock().unwrap() = Some(deadline - Instant::now());
         assert!(!self.panics, "as asked for");
         if let Some((entered, go)) = &self.gate {
             entered.add_permits(1);
             go.acquire().await.unwrap().forget();
         }
-        self.metrics.clone()
+        if let Chosen::Named(names) = &scrape.sources
+            && names != &["documents"]
+        {
+            return Err(NotConfigured);
+        }
+        let encoding = scrape.encoding;
+        *self.last.lock().unwrap() = Some(scrape);
+        match encoding {
+            Encoding::GzipAlways => Ok(Encoded::Gzip(gzip(&self.metrics).unwrap())),
+            Encoding::Gzip | Encoding::Identity => Ok(Encoded::Plain(self.metrics.clone())),
+        }
     }
 
-    async fn snapshots(&self, _deadline: Instant) -> Vec<Arc<Observed>> {
-        sample::snapshots()
-            .into_iter()
-            .map(|snapshot| Arc::new(Observed { snapshot: Arc::new(snapshot), text: Rendered::default() }))
-            .collect()
+    async fn snapshots(&self, sources: Chosen, _deadline: Instant) -> Result<Vec<Arc<Observed>>, NotConfigured> {
+        let observed = |snapshot| Arc::new(Observed::new(Arc::new(snapshot), Rendered::default()));
+        let snapshots = sample::snapshots();
+        match sources {
+            Chosen::All => Ok(snapshots.into_iter().map(observed).collect()),
+            Chosen::Named(names) => {
+                let all: Vec<_> = snapshots.iter().map(|snapshot| snapshot.source.to_string()).collect();
+                if names.iter().any(|name| !all.contains(name)) {
+                    return Err(NotConfigured);
+                }
+                let chosen =
+                    snapshots.into_iter().filter(|snapshot| names.iter().any(|name| **name == *snapshot.source));
+                Ok(chosen.map(observed).collect())
+            }
+        }
     }
 }

@@ -10,7 +10,11 @@ use super::{PATIENCE, now};
 /// An answer.
 pub(crate) struct Reply {
     pub(crate) status: u16,
+    headers: Vec<(String, String)>,
+    /// Uncompressed.
     pub(crate) body: String,
+    /// How long the body was as it came.
+    pub(crate) length: usize,
     /// How long it took.
     pub(crate) took: Duration,
 }
@@ -35,10 +39,31 @@ pub(crate) fn answer(mut stream: TcpStream) -> Reply {
     stream.set_read_timeout(Some(PATIENCE)).unwrap();
     let mut answer = Vec::new();
     stream.read_to_end(&mut answer).unwrap_or_else(|error| panic!("no answer: {error}"));
-    let answer = String::from_utf8(answer).unwrap();
-    let (head, body) = answer.split_once("\r\n\r\n").unwrap_or_else(|| panic!("no answer: {answer:?}"));
+    let end = answer.windows(4).position(|window| window == b"\r\n\r\n");
+    let end = end.unwrap_or_else(|| panic!("no answer: {:?}", String::from_utf8_lossy(&answer)));
+    let (head, body) = (std::str::from_utf8(&answer[..end]).unwrap(), &answer[end + 4..]);
     let status = head.split(' ').nth(1).and_then(|status| status.parse().ok());
-    let told = head.lines().find_map(|line| line.to_lowercase().strip_prefix("content-length: ")?.parse().ok());
+    let headers = head.lines().skip(1).filter_map(|line| line.split_once(": "));
+    let mut reply = Reply {
+        status: status.unwrap_or_else(|| panic!("no status: {head}")),
+        headers: headers.map(|(name, value)| (name.to_lowercase(), value.to_owned())).collect(),
+        body: String::new(),
+        length: body.len(),
+        took: Duration::ZERO,
+    };
+    let told = reply.header("content-length").and_then(|length| length.parse().ok());
     assert_eq!(told, Some(body.len()), "an answer that was cut off: {head}");
-    Reply { status: status.unwrap_or_else(|| panic!("no status: {head}")), body: body.to_owned(), took: now() - began }
+    if reply.header("content-encoding") == Some("gzip") {
+        flate2::read::GzDecoder::new(body).read_to_string(&mut reply.body).unwrap();
+    } else {
+        reply.body = String::from_utf8(body.to_vec()).unwrap();
+    }
+    Reply { took: now() - began, ..reply }
+}
+
+impl Reply {
+    /// What it says under this name.
+    pub(crate) fn header(&self, name: &str) -> Option<&str> {
+        self.headers.iter().find(|(other, _)| other == name).map(|(_, value)| &**value)
+    }
 }

@@ -8,6 +8,9 @@ pub(crate) struct Metrics {
     samples: Vec<Sample>,
 }
 
+/// The name and the labels of a sample.
+pub(crate) type Series = (String, BTreeMap<String, String>);
+
 struct Sample {
     name: String,
     labels: BTreeMap<String, String>,
@@ -24,6 +27,14 @@ impl Metrics {
     /// The scrape as it came.
     pub(crate) fn text(&self) -> &str {
         &self.text
+    }
+
+    /// The names and labels of all samples, each of which is there once.
+    pub(crate) fn series(&self) -> impl Iterator<Item = Series> {
+        let series: std::collections::BTreeSet<Series> =
+            self.samples.iter().map(|sample| (sample.name.clone(), sample.labels.clone())).collect();
+        assert_eq!(series.len(), self.samples.len(), "a series twice:\n{}", self.text);
+        series.into_iter()
     }
 
     /// The value as it is written, of the one sample with all these labels.

@@ -1,0 +1,118 @@
+//! The two text formats of the metrics, and what differs between them: what is said of a family, and the end.
+//!
+//! Every sample is the same bytes in both. So a reading is rendered once whatever is asked for, and Prometheus stores
+//! the same series from either, which rules and dashboards stand on.
+//!
+//! OpenMetrics has the types `info` and `stateset`. A family whose name ends in `_info` is an `info` there, under its
+//! name without that. The state sets are not `stateset`s: of those OpenMetrics demands that the label have the name of
+//! the family, `lease_state{lease_state="active"}`, and its official parser refuses any other, though Prometheus takes it;
+//! ours is `state` in all three of them. Another label would be other series than text format 0.0.4 has, so they are
+//! gauges in both.
+
+/// A text format of metrics.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Format {
+    /// Prometheus text format 0.0.4.
+    Text,
+    /// OpenMetrics 1.0.
+    OpenMetrics,
+}
+
+impl Format {
+    /// All of them.
+    pub const ALL: [Self; 2] = [Self::Text, Self::OpenMetrics];
+
+    /// Its content type.
+    #[must_use]
+    pub const fn content_type(self) -> &'static str {
+        match self {
+            Self::Text => "text/plain; version=0.0.4; charset=utf-8",
+            Self::OpenMetrics => "application/openmetrics-text; version=1.0.0; charset=utf-8",
+        }
+    }
+
+    /// What ends an exposition: without it, OpenMetrics counts as cut off.
+    #[must_use]
+    pub const fn end(self) -> &'static str {
+        match self {
+            Self::Text => "",
+            Self::OpenMetrics => "# EOF\n",
+        }
+    }
+}
+
+/// The type of a family.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Type {
+    /// A number that goes up and down.
+    Gauge,
+    /// A number that only grows. The name of its samples ends in `_total`.
+    Counter,
+    /// A text in a label; the number is always 1. The name of its samples ends in `_info`.
+    Info,
+}
+
+/// What is said of a family before its samples.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Description<'a> {
+    /// The name of its samples.
+    pub(crate) name: &'a str,
+    pub(crate) help: &'a str,
+    pub(crate) of_type: Type,
+    pub(crate) unit: Option<&'a str>,
+}
+
+impl Description<'_> {
+    /// The lines that say it.
+    pub(crate) fn header(self, format: Format) -> String {
+        let Self { name, help, of_type, unit } = self;
+        let help = help.replace('\\', "\\\\").replace('\n', "\\n");
+        match format {
+            Format::Text => {
+                let of_type = if of_type == Type::Counter { "counter" } else { "gauge" };
+                format!("# HELP {name} {help}\n# TYPE {name} {of_type}\n")
+            }
+            Format::OpenMetrics => {
+                let (of_type, suffix) = match of_type {
+                    Type::Gauge => ("gauge", ""),
+                    Type::Counter => ("counter", "_total"),
+                    Type::Info => ("info", "_info"),
+                };
+                let name = name.strip_suffix(suffix).unwrap_or(name);
+                let help = help.replace('"', "\\\"");
+                let unit = unit.map(|unit| format!("# UNIT {name} {unit}\n")).unwrap_or_default();
+                format!("# HELP {name} {help}\n# TYPE {name} {of_type}\n{unit}")
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_header_says_what_its_format_can_say() {
+        let of = |name, of_type, unit| Description { name, help: "A \"b\"\\\nc.", of_type, unit };
+        for (description, text, open_metrics) in [
+            (
+                of("a_seconds", Type::Gauge, Some("seconds")),
+                "# HELP a_seconds A \"b\"\\\\\\nc.\n# TYPE a_seconds gauge\n",
+                "# HELP a_seconds A \\\"b\\\"\\\\\\nc.\n# TYPE a_seconds gauge\n# UNIT a_seconds seconds\n",
+            ),
+            (
+                of("a_seconds_total", Type::Counter, Some("seconds")),
+                "# HELP a_seconds_total A \"b\"\\\\\\nc.\n# TYPE a_seconds_total counter\n",
+                "# HELP a_seconds A \\\"b\\\"\\\\\\nc.\n# TYPE a_seconds counter\n# UNIT a_seconds seconds\n",
+            ),
+            (
+                of("a_info", Type::Info, None),
+                "# HELP a_info A \"b\"\\\\\\nc.\n# TYPE a_info gauge\n",
+                "# HELP a A \\\"b\\\"\\\\\\nc.\n# TYPE a info\n",
+            ),
+        ] {
+            assert_eq!(description.header(Format::Text), text);
+            assert_eq!(description.header(Format::OpenMetrics), open_metrics);
+        }
+    }
+}

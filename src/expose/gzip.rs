@@ -1,0 +1,215 @@
+//! Compression that is done once and shared: parts of a text that are compressed by themselves and then stand, in any
+//! order and number, in one gzip stream.
+//!
+//! A part is a run of whole DEFLATE blocks that ends at a byte and refers to nothing before it. A stream is a head, the
+//! parts, a last block, and the checksum of the whole, which follows from those of the parts. So a source's lines are
+//! compressed once a reading, whichever format is asked for and whatever other sources stand beside it.
+
+use bytes::Bytes;
+use flate2::{Compress, CompressError, Compression, Crc, FlushCompress};
+
+/// How hard to try, of 0 to 9; `benches/README.md` says what each costs.
+const LEVEL: u32 = 2;
+
+/// The head of a stream: DEFLATE, no name, no time, of an unknown system.
+const HEAD: &[u8] = &[0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 0xff];
+
+/// How much room to make for what comes out.
+const ROOM: usize = 64 * 1024;
+
+/// Whether a body is compressed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Encoding {
+    /// It is sent as it is.
+    Identity,
+    /// It is compressed where that is worth while.
+    Gzip,
+    /// It is compressed, because the client refuses what is not.
+    GzipAlways,
+}
+
+/// Below this many bytes a body fits one packet, and compressing it wins nothing.
+const SMALL: u64 = 1_200;
+
+impl Encoding {
+    /// Whether to compress a body of this length.
+    #[must_use]
+    pub const fn compresses(self, bytes: u64) -> bool {
+        match self {
+            Self::Identity => false,
+            Self::Gzip => bytes >= SMALL,
+            Self::GzipAlways => true,
+        }
+    }
+}
+
+/// A part of a text, compressed by itself.
+#[derive(Debug)]
+pub(crate) struct Part {
+    blocks: Vec<Bytes>,
+    crc: Crc,
+}
+
+impl Part {
+    /// A short text as it is, in a block of its own.
+    pub(crate) fn stored(text: Bytes) -> Self {
+        let mut crc = Crc::new();
+        crc.update(&text);
+        // A longer one would need several blocks; only headers of families are given here.
+        debug_assert!(text.len() <= usize::from(u16::MAX));
+        #[expect(clippy::cast_possible_truncation, reason = "asserted above")]
+        let length = (text.len() as u16).to_le_bytes();
+        let head = [0, length[0], length[1], !length[0], !length[1]];
+        Self { blocks: vec![Bytes::copy_from_slice(&head), text], crc }
+    }
+}
+
+/// Compresses one text after the other.
+#[derive(Debug)]
+pub(crate) struct Compressor {
+    compress: Compress,
+    /// What came out so far; kept, so that it need not grow again for the next text.
+    out: Vec<u8>,
+}
+
+impl Compressor {
+    pub(crate) fn new() -> Self {
+        Self { compress: Compress::new(Compression::new(LEVEL), false), out: Vec::new() }
+    }
+
+    /// Compresses a text that comes in pieces to a part.
+    pub(crate) fn part(&mut self, pieces: &[Bytes]) -> Result<Part, CompressError> {
+        let (bytes, crc) = self.run(pieces, FlushCompress::Sync)?;
+        Ok(Part { blocks: vec![bytes], crc })
+    }
+
+    fn run(&mut self, pieces: &[Bytes], end: FlushCompress) -> Result<(Bytes, Crc), CompressError> {
+        self.compress.reset();
+        self.out.clear();
+        let mut crc = Crc::new();
+        for piece in pieces {
+            crc.update(piece);
+            self.feed(piece, FlushCompress::None)?;
+        }
+        self.feed(&[], end)?;
+        // Exactly as long as it is: it stays for as long as the reading.
+        Ok((Bytes::copy_from_slice(&self.out), crc))
+    }
+
+    /// Takes in all of the input, and gives out all that this flushes.
+    fn feed(&mut self, mut input: &[u8], flush: FlushCompress) -> Result<(), CompressError> {
+        loop {
+            if self.out.capacity() - self.out.len() < ROOM / 2 {
+                self.out.reserve(ROOM);
+            }
+            let before = self.compress.total_in();
+            self.compress.compress_vec(input, &mut self.out, flush)?;
+            let taken = usize::try_from(self.compress.total_in() - before).unwrap_or(input.len());
+            input = &input[taken..];
+            // Where there was room left, nothing waits to come out.
+            if input.is_empty() && self.out.len() < self.out.capacity() {
+                return Ok(());
+            }
+        }
+    }
+}
+
+/// A whole gzip stream: these parts, and then the rest, which is compressed here.
+pub(crate) fn stream<'a>(
+    parts: impl IntoIterator<Item = &'a Part>,
+    rest: &[Bytes],
+) -> Result<Vec<Bytes>, CompressError> {
+    let mut stream = vec![Bytes::from_static(HEAD)];
+    let mut crc = Crc::new();
+    for part in parts {
+        stream.extend_from_slice(&part.blocks);
+        crc.combine(&part.crc);
+    }
+    let (last, of_rest) = Compressor::new().run(rest, FlushCompress::Finish)?;
+    stream.push(last);
+    crc.combine(&of_rest);
+    let tail = [crc.sum().to_le_bytes(), crc.amount().to_le_bytes()].concat();
+    stream.push(tail.into());
+    Ok(stream)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Read;
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    pub(super) fn unpacked(stream: &[Bytes]) -> Vec<u8> {
+        let stream = stream.concat();
+        let mut text = Vec::new();
+        // Refuses a second member, bytes after the end, and a wrong checksum or length.
+        let mut decoder = flate2::bufread::GzDecoder::new(&stream[..]);
+        decoder.read_to_end(&mut text).unwrap();
+        assert!(decoder.into_inner().is_empty(), "bytes after the end");
+        text
+    }
+
+    fn text(lines: usize, seed: usize) -> Bytes {
+        (0..lines)
+            .map(|line| format!("lease_age_seconds{{lease=\"{}\"}} {}\n", line * seed, line ^ seed))
+            .collect::<String>()
+            .into()
+    }
+
+    #[test]
+    fn parts_stand_in_a_stream_in_any_order_and_number() {
+        let mut compressor = Compressor::new();
+        let texts: Vec<Vec<Bytes>> =
+            vec![vec![], vec![text(1, 1)], vec![text(9_000, 7), text(1, 2), text(20_000, 3)], vec![text(3, 99)]];
+        let parts: Vec<_> = texts.iter().map(|pieces| compressor.part(pieces).unwrap()).collect();
+        let header = Bytes::from_static(b"# HELP it helps\n");
+        let stored = Part::stored(header.clone());
+        for order in [vec![], vec![0], vec![2], vec![3, 2, 1, 0], vec![1, 1, 2, 2, 3], vec![2, 3]] {
+            let (mut chosen, mut plain) = (Vec::new(), Vec::new());
+            for at in order {
+                chosen.extend([&stored, &parts[at]]);
+                plain.push(header.clone());
+                plain.extend_from_slice(&texts[at]);
+            }
+            let rest = [text(5, 5), text(0, 0), text(40, 6)];
+            let stream = stream(chosen, &rest).unwrap();
+            plain.extend_from_slice(&rest);
+            assert!(unpacked(&stream) == plain.concat());
+        }
+    }
+
+    #[test]
+    fn many_lines_alike_become_a_tenth() {
+        let text = text(50_000, 1);
+        let part = Compressor::new().part(std::slice::from_ref(&text)).unwrap();
+        let compressed = part.blocks.iter().map(Bytes::len).sum::<usize>();
+        assert!(compressed * 5 < text.len(), "{compressed} of {}", text.len());
+    }
+
+    #[test]
+    fn what_fits_a_packet_is_compressed_only_for_those_who_refuse_it_otherwise() {
+        for (encoding, small, large) in
+            [(Encoding::Identity, false, false), (Encoding::Gzip, false, true), (Encoding::GzipAlways, true, true)]
+        {
+            assert_eq!((encoding.compresses(SMALL - 1), encoding.compresses(SMALL)), (small, large), "{encoding:?}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn whatever_goes_in_comes_out(
+            parts in proptest::collection::vec(proptest::collection::vec(proptest::collection::vec(any::<u8>(), 0..300), 0..4), 0..5),
+            rest in proptest::collection::vec(any::<u8>(), 0..300),
+        ) {
+            let texts: Vec<Vec<Bytes>> =
+                parts.into_iter().map(|pieces| pieces.into_iter().map(Bytes::from).collect()).collect();
+            let rest = [Bytes::from(rest)];
+            let mut compressor = Compressor::new();
+            let parts: Vec<_> = texts.iter().map(|pieces| compressor.part(pieces).unwrap()).collect();
+            let plain = [texts.concat().concat(), rest.concat()].concat();
+            prop_assert_eq!(unpacked(&stream(&parts, &rest).unwrap()), plain);
+        }
+    }
+}

@@ -1,0 +1,134 @@
+//! What is written is what the schema says, and the other way round.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use boon::{Compiler, SchemaIndex, Schemas};
+use serde_json::Value;
+
+use super::*;
+use crate::expose::{golden, sample};
+use crate::lease::{Alert, Anomaly, Authority, Epoch, Kind, Observation, ProgressState, Reason, State, Tenure};
+
+/// The schema, ready to validate.
+struct Schema(Schemas, SchemaIndex);
+
+impl Schema {
+    fn new() -> Self {
+        let (mut schemas, mut compiler) = (Schemas::new(), Compiler::new());
+        compiler.add_resource("file:///leases.schema.json", serde_json::from_str(SCHEMA).unwrap()).unwrap();
+        let index = compiler.compile("file:///leases.schema.json", &mut schemas).unwrap();
+        Self(schemas, index)
+    }
+
+    fn validate(&self, what: &str, json: &str) {
+        let value: Value = serde_json::from_str(json).unwrap_or_else(|error| panic!("{what}: {error}"));
+        self.0.validate(&value, self.1).unwrap_or_else(|error| panic!("{what}: {error:#}"));
+    }
+
+    fn refuses(&self, value: &Value) -> bool {
+        self.0.validate(value, self.1).is_err()
+    }
+}
+
+#[test]
+fn the_json_of_every_state() {
+    let snapshots = sample::snapshots();
+    let snapshots: Vec<_> = snapshots.iter().collect();
+    let json = serde_json::to_string_pretty(&Document::of(&snapshots)).unwrap();
+    Schema::new().validate("all", &json);
+    golden::assert_matches("leases.json", &(json + "\n"));
+}
+
+#[test]
+fn the_json_of_one_lease() {
+    let snapshots = sample::snapshots();
+    let json = serde_json::to_string_pretty(&LeaseDocument::of(&snapshots[0], "retention").unwrap()).unwrap();
+    golden::assert_matches("lease.json", &(json + "\n"));
+    assert!(lease_to_vec(&snapshots[0], "tags").is_none(), "of another source");
+    let schema = Schema::new();
+    for snapshot in &snapshots {
+        for status in &snapshot.leases {
+            let json = String::from_utf8(lease_to_vec(snapshot, &status.lease).unwrap().unwrap()).unwrap();
+            schema.validate(&status.lease, &json);
+        }
+    }
+}
+
+#[test]
+fn what_the_readme_shows_of_it_is_of_this_schema() {
+    let readme = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("README.md")).unwrap();
+    let schema = Schema::new();
+    for block in readme.split("\n```json\n").skip(1) {
+        schema.validate("README.md", block.split("\n```").next().unwrap());
+    }
+}
+
+#[test]
+fn the_schema_refuses_what_is_missing_unknown_or_of_another_version() {
+    let snapshots = sample::snapshots();
+    let one: Value = serde_json::to_value(LeaseDocument::of(&snapshots[0], "retention").unwrap()).unwrap();
+    let all: Value = serde_json::to_value(Document::of(&snapshots.iter().collect::<Vec<_>>())).unwrap();
+    let schema = Schema::new();
+    let changed = |document: &Value, change: &dyn Fn(&mut Value)| {
+        let mut document = document.clone();
+        change(&mut document);
+        schema.refuses(&document)
+    };
+    assert!(!changed(&one, &|_| {}) && !changed(&all, &|_| {}));
+    let members: Vec<String> = one.as_object().unwrap().keys().cloned().collect();
+    for member in &members {
+        let without = |document: &mut Value| drop(document.as_object_mut().unwrap().remove(member));
+        assert!(changed(&one, &without), "without {member}");
+    }
+    for at in ["", "/lease", "/lease/authority", "/lease/progress", "/lease/limits", "/lease/due"] {
+        let more = |document: &mut Value| document.pointer_mut(at).unwrap()["another"] = 1.into();
+        assert!(changed(&one, &more), "{at}");
+    }
+    assert!(changed(&all, &|document| document["version"] = 2.into()));
+    assert!(changed(&all, &|document| document["sources"][0]["another"] = 1.into()));
+    assert!(changed(&all, &|document| document["sources"][0]["leases"][0]["state"] = "fine".into()));
+    assert!(changed(&one, &|document| document["lease"]["authority"]["epoch"] = 17.into()));
+}
+
+#[test]
+fn the_schema_has_the_labels_that_there_are() {
+    let schema: Value = serde_json::from_str(SCHEMA).unwrap();
+    let listed = |at: &str| -> BTreeSet<String> {
+        let labels = schema.pointer(&format!("/$defs/{at}/enum")).unwrap_or_else(|| panic!("{at}")).as_array().unwrap();
+        labels.iter().map(|label| label.as_str().unwrap().to_owned()).collect()
+    };
+    let lease = |member: &str| format!("lease/properties/{member}");
+    assert_eq!(listed(&lease("state")), strings(&State::ALL));
+    assert_eq!(listed(&lease("reason")), strings(&Reason::ALL));
+    assert_eq!(listed(&lease("alerts_enabled/items")), strings(&Alert::ALL));
+    assert_eq!(listed(&lease("anomalies_total/propertyNames")), strings(&Anomaly::ALL));
+    assert_eq!(listed("authority/properties/state"), strings(&Authority::ALL));
+    assert_eq!(listed("progress/properties/state"), strings(&ProgressState::ALL));
+    assert_eq!(listed("health/properties/kind"), strings(&Kind::ALL));
+    assert_eq!(listed("readFailure"), strings(&ReadFailure::ALL));
+    assert_eq!(listed("health/properties/rows_rejected_total/propertyNames"), strings(&RowFault::ALL));
+}
+
+fn strings(labels: &[impl ToString]) -> BTreeSet<String> {
+    labels.iter().map(ToString::to_string).collect()
+}
+
+#[test]
+fn no_holder_is_named() {
+    let snapshots = sample::snapshots();
+    let json = String::from_utf8(to_vec(&snapshots.iter().collect::<Vec<_>>()).unwrap()).unwrap();
+    for holder in ["worker-a", "worker-b", "host-1", "host-2", "host-3", "app-2"] {
+        assert!(!json.contains(holder), "{holder}");
+    }
+}
+
+#[test]
+fn an_epoch_beyond_what_a_double_holds_is_exact() {
+    let mut snapshot = sample::many(1);
+    let Observation::Seen(evidence) = &mut snapshot.leases[0].observation else { panic!("not seen") };
+    let Tenure::Holder(holding) = &mut evidence.tenure else { panic!("not held") };
+    holding.epoch = Some(Epoch(u64::MAX));
+    let json = String::from_utf8(to_vec(&[&snapshot]).unwrap()).unwrap();
+    assert!(json.contains(r#""epoch":"18446744073709551615""#), "{json}");
+}

@@ -1,0 +1,154 @@
+//! What a request may choose: format, compression, sources, one lease.
+
+use serde_json::Value;
+
+use super::client::{Answer, ask, ask_with};
+use super::content::Fake;
+use super::*;
+use crate::expose::sample::HOSTILE;
+use crate::expose::{Encoding, Format};
+use crate::observer::Chosen;
+use crate::web::Scrape;
+
+const GZIP: &str = "Accept-Encoding: gzip\r\n";
+const OPEN_METRICS: &str = "Accept: application/openmetrics-text;version=1.0.0,text/plain;version=0.0.4;q=0.5\r\n";
+
+#[tokio::test]
+async fn a_scrape_is_asked_for_as_its_headers_and_its_query_say() {
+    let content = Fake::plain();
+    let last = Arc::clone(&content.last);
+    let server = Server::with(content).await;
+    for (path, headers, scrape, content_type) in [
+        ("/metrics", "", (Chosen::All, Format::Text, Encoding::Identity), "text/plain; version=0.0.4; charset=utf-8"),
+        (
+            "/metrics?source=documents&x=y",
+            "Accept: */*\r\nAccept-Encoding: br\r\nAccept-Encoding: gzip;q=0.3\r\n",
+            (Chosen::Named(vec!["documents".to_owned()]), Format::Text, Encoding::Gzip),
+            "text/plain; version=0.0.4; charset=utf-8",
+        ),
+        (
+            "/metrics?",
+            OPEN_METRICS,
+            (Chosen::All, Format::OpenMetrics, Encoding::Identity),
+            "application/openmetrics-text; version=1.0.0; charset=utf-8",
+        ),
+    ] {
+        let answer = ask_with(server.address, "GET", path, headers).await;
+        let (sources, format, encoding) = scrape;
+        assert_eq!(last.lock().unwrap().take(), Some(Scrape { sources, format, encoding }), "{path} {headers}");
+        assert_eq!(answer.header("content-type"), Some(content_type));
+        assert_eq!(answer.header("vary"), Some("Accept, Accept-Encoding"));
+        assert_eq!(answer.header("content-encoding"), None);
+        assert_eq!(answer.body, "a 1\nb 2\n");
+    }
+}
+
+#[tokio::test]
+async fn what_is_compressed_says_so_and_is_as_long_as_it_says() {
+    let server = Server::with(Fake::plain()).await;
+    let always = "Accept-Encoding: gzip, identity;q=0\r\n";
+    for (path, headers, vary) in [
+        ("/metrics", always, "Accept, Accept-Encoding"),
+        ("/api/v1/leases", GZIP, "Accept-Encoding"),
+        ("/api/v1/leases/documents/planner", GZIP, "Accept-Encoding"),
+        ("/", GZIP, "Accept-Encoding"),
+    ] {
+        let plain = ask(server.address, "GET", path).await;
+        let packed = ask_with(server.address, "GET", path, headers).await;
+        let head = ask_with(server.address, "HEAD", path, headers).await;
+        assert_eq!(plain.header("content-encoding"), None, "{path}");
+        assert_eq!(plain.header("vary"), Some(vary), "{path}");
+        for answer in [&packed, &head] {
+            assert_eq!(answer.status, 200, "{path}");
+            assert_eq!(answer.header("content-encoding"), Some("gzip"), "{path}");
+            assert_eq!(answer.header("vary"), Some(vary), "{path}");
+            assert_eq!(answer.header("content-type"), plain.header("content-type"), "{path}");
+        }
+        let length = packed.length.to_string();
+        assert_eq!(packed.header("content-length"), Some(&*length), "{path}");
+        assert_eq!(head.length, 0);
+        // The page says when it was made, so that it may differ by a byte or two.
+        if path != "/" {
+            assert_eq!(head.header("content-length"), Some(&*length), "{path}");
+            assert_eq!(packed.body, plain.body, "{path}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn what_nobody_needs_compressed_is_not() {
+    let server = Server::with(Fake::plain()).await;
+    for path in ["/-/healthy", "/no/such/path", "/metrics"] {
+        let answer = ask_with(server.address, "GET", path, GZIP).await;
+        assert_eq!(answer.header("content-encoding"), None, "{path}");
+    }
+    for (header, length) in [("Accept-Encoding: gzip;q=0\r\n", 1), ("Accept-Encoding: identity\r\n", 1)] {
+        let answer = ask_with(server.address, "GET", "/api/v1/leases", header).await;
+        assert_eq!(answer.header("content-encoding"), None, "{header}");
+        assert!(answer.length > length);
+    }
+}
+
+#[tokio::test]
+async fn the_leases_of_some_sources_alone() {
+    let server = Server::with(Fake::plain()).await;
+    for (query, sources) in [
+        ("?source=jobs", vec!["jobs"]),
+        ("?source=workers&source=documents&source=jobs&source=jobs", vec!["documents", "jobs", "workers"]),
+        ("?sauce=jobs", vec!["documents", "cache", "jobs", "workers", "billing"]),
+    ] {
+        let json = json(&ask(server.address, "GET", &format!("/api/v1/leases{query}")).await);
+        let named: Vec<_> =
+            json["sources"].as_array().unwrap().iter().map(|source| source["source"].as_str().unwrap()).collect();
+        assert_eq!(named, sources, "{query}");
+    }
+}
+
+#[tokio::test]
+async fn one_lease_is_what_the_list_says_of_it() {
+    let server = Server::with(Fake::plain()).await;
+    let all = json(&ask(server.address, "GET", "/api/v1/leases").await);
+    let documents = &all["sources"][0];
+    let escaped =
+        |text: &str| percent_encoding::utf8_percent_encode(text, percent_encoding::NON_ALPHANUMERIC).to_string();
+    for lease in ["planner", "retention", HOSTILE] {
+        let path = format!("/api/v1/leases/documents/{}?source=ignored", escaped(lease));
+        let mut one = json(&ask(server.address, "GET", &path).await);
+        let listed = documents["leases"].as_array().unwrap().iter().find(|other| other["lease"] == lease).unwrap();
+        assert_eq!(one["lease"], *listed);
+        let one = one.as_object_mut().unwrap();
+        assert_eq!(one.remove("version"), Some(1.into()));
+        one.remove("lease");
+        let mut source = documents.as_object().unwrap().clone();
+        source.remove("leases");
+        assert_eq!(*one, source);
+    }
+}
+
+#[tokio::test]
+async fn what_is_not_there_is_not_found_in_a_few_words() {
+    let server = Server::with(Fake::plain()).await;
+    for (path, body) in [
+        ("/metrics?source=nobody", "no source of that name\n"),
+        ("/metrics?source=documents&source=", "no source of that name\n"),
+        ("/api/v1/leases?source=%ff", "no source of that name\n"),
+        ("/api/v1/leases/nobody/planner", "no source of that name\n"),
+        ("/api/v1/leases/documents/nobody", "no lease of that name\n"),
+        ("/api/v1/leases/documents/planner/", "no lease of that name\n"),
+        ("/api/v1/leases/documents/", "no lease of that name\n"),
+        ("/api/v1/leases/documents/%ff", "no lease of that name\n"),
+        ("/api/v1/leases/documents", "no lease of that name\n"),
+        ("/api/v1/leases/", "no lease of that name\n"),
+    ] {
+        let answer = ask_with(server.address, "GET", path, GZIP).await;
+        assert_eq!((answer.status, answer.body.as_str()), (404, body), "{path}");
+        assert_eq!(answer.header("content-type"), Some("text/plain; charset=utf-8"), "{path}");
+        let post = ask(server.address, "POST", path).await;
+        assert_eq!((post.status, post.header("allow")), (405, Some("GET, HEAD")), "{path}");
+    }
+}
+
+fn json(answer: &Answer) -> Value {
+    assert_eq!((answer.status, answer.header("content-type")), (200, Some("application/json")), "{}", answer.body);
+    serde_json::from_str(&answer.body).unwrap()
+}

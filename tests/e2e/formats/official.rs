@@ -1,0 +1,93 @@
+//! The official parser of OpenMetrics reads what is served.
+
+use std::collections::BTreeSet;
+use std::io::Write;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use serde_json::Value;
+
+use super::{NAMES, PROMETHEUS_2_42, Served, series};
+use crate::servers::program;
+
+/// What `prometheus_client.openmetrics.parser` makes of a text: families with their samples, as JSON.
+///
+/// # Errors
+/// Its own, if it refuses the text.
+fn parsed(text: &str) -> Result<Value, String> {
+    let parser = program("openmetrics/prometheus_client/openmetrics/parser.py");
+    let packages = Path::new(&parser).ancestors().nth(3).unwrap();
+    let script = "import json, sys\n\
+        from prometheus_client.openmetrics.parser import text_string_to_metric_families as families\n\
+        text = sys.stdin.buffer.read().decode('utf-8')\n\
+        print(json.dumps([[f.name, f.type, f.unit, [[s.name, s.labels] for s in f.samples]] for f in families(text)]))";
+    let mut python = Command::new("python3")
+        .args(["-c", script])
+        .env("PYTHONPATH", packages)
+        .env("PYTHONDONTWRITEBYTECODE", "1")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap_or_else(|error| panic!("cannot run python3: {error}; run `make tools`"));
+    let mut stdin = python.stdin.take().unwrap();
+    stdin.write_all(text.as_bytes()).unwrap();
+    drop(stdin);
+    let output = python.wait_with_output().unwrap();
+    if !output.status.success() {
+        return Err(String::from_utf8_lossy(&output.stderr).into_owned());
+    }
+    Ok(serde_json::from_slice(&output.stdout).unwrap())
+}
+
+#[test]
+fn the_official_parser_reads_every_sample_with_the_type_and_unit_of_its_family() {
+    let served = Served::new(&NAMES, 20);
+    let text = served.scrape("/metrics", PROMETHEUS_2_42, "gzip").body;
+    let families = parsed(&text).unwrap_or_else(|error| panic!("{error}\n{text}"));
+    let families = families.as_array().unwrap();
+    let of = |name: &str| families.iter().find(|family| family[0] == name).unwrap_or_else(|| panic!("no {name}"));
+    for (name, of_type, unit) in [
+        ("lease_state", "gauge", ""),
+        ("lease_holder", "info", ""),
+        ("lease_source", "info", ""),
+        ("lease_exporter_build", "info", ""),
+        ("lease_anomalies", "counter", ""),
+        ("lease_age_seconds", "gauge", "seconds"),
+        ("lease_epoch", "gauge", ""),
+        ("process_cpu_seconds", "counter", "seconds"),
+        ("process_resident_memory_bytes", "gauge", "bytes"),
+        ("lease_exporter_config_last_reload_success_timestamp_seconds", "gauge", "seconds"),
+    ] {
+        assert_eq!((&of(name)[1], &of(name)[2]), (&Value::from(of_type), &Value::from(unit)), "{name}");
+    }
+    let read: BTreeSet<_> = families.iter().flat_map(|family| family[3].as_array().unwrap()).map(of_sample).collect();
+    assert_eq!(read, series(&text));
+    for lease in NAMES {
+        assert!(read.iter().any(|(name, labels)| name == "lease_epoch" && labels["lease"] == lease), "{lease}");
+    }
+}
+
+fn of_sample(sample: &Value) -> crate::harness::metrics::Series {
+    let labels = sample[1].as_object().unwrap().iter();
+    let labels = labels.map(|(label, value)| (label.clone(), value.as_str().unwrap().to_owned()));
+    (sample[0].as_str().unwrap().to_owned(), labels.collect())
+}
+
+#[test]
+fn the_official_parser_refuses_what_this_format_does_not_have() {
+    let served = Served::new(&["planner"], 0);
+    let text = served.scrape("/metrics", PROMETHEUS_2_42, "identity").body;
+    assert!(parsed(&text).is_ok());
+    for (from, to, why) in [
+        // Why the state sets are gauges.
+        ("# TYPE lease_state gauge", "# TYPE lease_state stateset", "Stateset missing label"),
+        ("\n# EOF\n", "\n", "Missing # EOF"),
+        ("# UNIT lease_age_seconds seconds", "# UNIT lease_age_seconds minutes", "Unit does not match"),
+        ("# TYPE lease_anomalies counter", "# TYPE lease_anomalies_total counter", "Clashing name"),
+    ] {
+        assert!(text.contains(from), "{from}");
+        let refusal = parsed(&text.replacen(from, to, 1)).err().unwrap_or_default();
+        assert!(refusal.contains(why), "{from}: {refusal}");
+    }
+}
