@@ -15,7 +15,7 @@
     // Which series are the exporter's, as it stands between the braces of a selector: 'job="lease-exporter"'.
     selector: '',
     // Labels beyond `source` and `lease` that tell leases apart, where one Prometheus sees several of one name:
-    // ['cluster', 'namespace']. Every exporter must have them.
+    // ['cluster', 'namespace']. Every exporter must have them, and so must `equal` and `group_by` of Alertmanager.
     groupLabels: [],
     // What tells one exporter from another. An exporter that is there without a source it reported before had it taken
     // out of its configuration. Where exporters of one job all have the same configuration and their instances come and
@@ -60,6 +60,7 @@
     },
     // Further labels of every alert, such as { team: 'scheduling' }.
     alertLabels: {},
+    // Where the runbooks are; also those that the dashboard links to.
     runbookBase: 'https://example.com/lease-exporter/alerts/runbooks/',
   },
 }

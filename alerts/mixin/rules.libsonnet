@@ -28,6 +28,11 @@ local words = import 'words.libsonnet';
     |||),
     record('source_lost', 'group by (%(source)s) (last_over_time(%(p)s:source_reported[%(absent)s]) == 1) unless on (%(source)s) %(p)s:source_up'),
     record('source_unread', 'group by (%(source)s) (%(p)s:source_up == 0 or %(p)s:source_lost)'),
+    record('source_read_again', |||
+      group by (%(source)s) (
+        %(p)s:alert_would_fire{alert=~"LeaseSourceDown|LeaseExporterAbsent"} and on (%(source)s) %(p)s:source_up == 1
+      )
+    |||),
     record('reported', |||
       group by (%(lease)s) (%(p)s:state{state="unknown"})
       or
@@ -85,7 +90,10 @@ local words = import 'words.libsonnet';
         )
       )
     |||, { alert: 'LeaseWorkStalled' }),
-    record('alert_condition', 'group by (%(lease)s) (%(p)s:state{state="unknown"} == 1 or %(p)s:reported == 0)', { alert: 'LeaseStateUnknown' }),
+    record('alert_condition', |||
+      group by (%(lease)s) (%(p)s:state{state="unknown"} == 1 or %(p)s:reported == 0)
+      unless on (%(source)s) %(p)s:source_read_again
+    |||, { alert: 'LeaseStateUnknown' }),
     record('alert_condition', |||
       group by (%(lease)s) (
         changes(%(p)s:leadership_term[%(window)s]) - 2 * resets(%(p)s:leadership_term[%(window)s]) >= %(takeovers)d

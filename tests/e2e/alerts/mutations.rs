@@ -147,8 +147,38 @@ const MUTATIONS: &[Mutation] = &[
     ),
     mutation(
         "a lease that nobody reports is unknown",
-        "(lease:state{state=\"unknown\"} == 1 or lease:reported == 0)\n        labels",
-        "(lease:state{state=\"unknown\"} == 1)\n        labels",
+        "(lease:state{state=\"unknown\"} == 1 or lease:reported == 0)\n          unless",
+        "(lease:state{state=\"unknown\"} == 1)\n          unless",
+        "state_unknown",
+    ),
+    mutation(
+        "what another alert told of is not unknown as soon as that is over",
+        "          unless on (source) lease:source_read_again\n",
+        "",
+        "state_unknown",
+    ),
+    mutation(
+        "a source that was down is read again",
+        "{alert=~\"LeaseSourceDown|LeaseExporterAbsent\"}",
+        "{alert=~\"LeaseExporterAbsent\"}",
+        "state_unknown",
+    ),
+    mutation(
+        "a source whose exporter was absent is read again",
+        "{alert=~\"LeaseSourceDown|LeaseExporterAbsent\"}",
+        "{alert=~\"LeaseSourceDown\"}",
+        "state_unknown",
+    ),
+    mutation(
+        "what no other alert told of does not begin the wait anew",
+        "lease:alert_would_fire{alert=~",
+        "lease:alert_condition{alert=~",
+        "state_unknown",
+    ),
+    mutation(
+        "a source is read again only when it is read",
+        " and on (source) lease:source_up == 1\n",
+        "\n",
         "state_unknown",
     ),
     mutation(
