@@ -30,6 +30,8 @@
     // How long what is remembered outlasts a Prometheus that was away, and an exporter that is gone.
     memory: '1h',
     absentMemory: '1d',
+    // For how long an exporter that is not scraped, beside others that are, may still know leases that those do not.
+    missedMemory: '5m',
     // Within what time takeovers and anomalies are counted, and how many takeovers are too many.
     window: '15m',
     takeovers: 4,

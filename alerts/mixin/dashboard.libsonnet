@@ -12,7 +12,7 @@ function(config) {
     function(text, pair) std.strReplace(text, pair[0], pair[1]),
     [
       ['lease:', config.prefix + ':'],
-      ['label_values(lease_state, source)', if labels == [] then 'label_values(lease_state, source)' else 'label_values(lease_state{%s}, source)' % std.join(', ', ['%s=~"$%s"' % [label, label] for label in labels])],
+      ['label_values(lease_source_up, source)', if labels == [] then 'label_values(lease_source_up, source)' else 'label_values(lease_source_up{%s}, source)' % std.join(', ', ['%s=~"$%s"' % [label, label] for label in labels])],
       ['source=~"$source"', each('LABEL=~"$LABEL", ') + 'source=~"$source"'],
       ['by (source', 'by (' + each('LABEL, ') + 'source'],
       ['by (instance', 'by (' + each('LABEL, ') + 'instance'],
@@ -52,7 +52,7 @@ function(config) {
     name: label,
     label: label,
     description: 'One of the labels that tell leases of one name apart.',
-    query+: { query: 'label_values(lease_state, %s)' % label },
+    query+: { query: 'label_values(lease_source_up, %s)' % label },
   },
   local variables(list) = std.flatMap(
     function(one)

@@ -236,8 +236,8 @@ fn the_dashboard_tells_clusters_apart_where_the_rules_do() {
     assert_eq!(named, ["datasource", "runbooks", "cluster", "source", "lease"]);
     let asked: Vec<_> = variables[2..].iter().map(|variable| variable["query"]["query"].as_str().unwrap()).collect();
     let expected = [
-        "label_values(lease_state, cluster)",
-        "label_values(lease_state{cluster=~\"$cluster\"}, source)",
+        "label_values(lease_source_up, cluster)",
+        "label_values(lease_source_up{cluster=~\"$cluster\"}, source)",
         "label_values(lease_state{cluster=~\"$cluster\", source=~\"$source\"}, lease)",
     ];
     assert_eq!(asked, expected);
