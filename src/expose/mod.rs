@@ -18,7 +18,7 @@ pub(crate) mod sample;
 
 use crate::lease::{Epoch, Status, Tenure};
 
-pub use catalogue::{CATALOGUE, Family, OfLease, OfSource, Samples, names};
+pub use catalogue::{ALERTS_STAND_ON, CATALOGUE, Family, OfLease, OfSource, Samples, names};
 pub use counts::{Counts, SEVERITY};
 
 /// The authority epoch in force, or the one that a released lease last had.
