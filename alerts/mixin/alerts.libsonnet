@@ -11,14 +11,14 @@ local words = import 'words.libsonnet';
     expr: |||
       %(operator)s by (%(by)s) (
         %(p)s:alert_would_fire{alert="%(name)s"}
-        and on (%(alert)s) (%(p)s:alert_enabled == 1)
+        and on (%(alert)s) (%(p)s:alert_enabled{alert="%(name)s"} == 1)
       )
     ||| % (w { name: name, operator: by.operator, by: by.labels }),
     labels: { severity: config.severity[name] } + config.alertLabels,
     annotations: {
       summary: summary,
       description: std.strReplace(std.rstripChars((by.matchers + '\n' + description) % w, '\n'), '\n', ' '),
-      runbook_url: '%s%s.md' % [config.runbookBase, name],
+      runbook_url: '%s/%s.md' % [std.rstripChars(config.runbookBase, '/'), name],
     },
   },
   local lease = { operator: 'max', labels: w.lease, matchers: '%(of_lease)s' },

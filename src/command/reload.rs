@@ -2,8 +2,10 @@
 
 use std::convert::Infallible;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use tokio::signal::unix::Signal;
+use tokio::time::timeout;
 use tracing::{error, info};
 
 use super::exporter::Exporter;
@@ -22,6 +24,9 @@ pub(super) struct Reload {
     key: TokenKey,
     sources: Vec<Source>,
 }
+
+/// How long reading the configuration may take.
+const LONGEST_LOAD: Duration = Duration::from_secs(10);
 
 impl Reload {
     /// Reads and checks the configuration for the first time.
@@ -46,9 +51,8 @@ impl Reload {
             notify.reloading();
             match self.load().await {
                 Ok(config) => {
-                    exporter.replace(self.follow(config, &exporter.observer()).await);
+                    self.follow(config, exporter).await;
                     exporter.own().loaded();
-                    info!(sources = self.sources.len(), "the configuration was loaded again");
                 }
                 Err(failure) => {
                     exporter.own().not_loaded();
@@ -62,21 +66,28 @@ impl Reload {
     async fn load(&self) -> Result<Config, Failure> {
         let file = self.file.clone();
         // A file system may be slow, and requests must not wait for it.
-        let loaded = tokio::task::spawn_blocking(move || sources::configuration(&file)).await;
-        loaded.unwrap_or_else(|_| Err(Failure::System("reading the configuration ended unexpectedly".to_owned())))
+        let loading = tokio::task::spawn_blocking(move || sources::configuration(&file));
+        // Nor must the next reload, if what is read never ends.
+        match timeout(LONGEST_LOAD, loading).await {
+            Ok(Ok(loaded)) => loaded,
+            Ok(Err(_)) => Err(Failure::System("reading the configuration ended unexpectedly".to_owned())),
+            Err(_) => Err(Failure::System("reading the configuration takes too long; is it a file?".to_owned())),
+        }
     }
 
-    /// The observer under another configuration.
-    async fn follow(&mut self, config: Config, before: &Observer) -> Observer {
+    /// Goes by another configuration from now on.
+    async fn follow(&mut self, config: Config, exporter: &Exporter) {
         let key = config.token_key.clone().unwrap_or_else(|| self.process_key.clone());
         let beginning = |source: &Source| match self.sources.iter().find(|before| before.name == source.name) {
             Some(before) if before.is_read_like(source) && key == self.key => Beginning::Continued,
             _ => Beginning::Anew,
         };
-        let sources = config.sources.iter();
-        let sources = sources.map(|source| (sources::observable(source, &key), beginning(source))).collect();
-        let observer = before.followed_by(sources::exposition(&config), sources).await;
+        let sources: Vec<_> =
+            config.sources.iter().map(|source| (sources::observable(source, &key), beginning(source))).collect();
+        let anew = sources.iter().filter(|(_, beginning)| *beginning == Beginning::Anew);
+        let anew = anew.map(|(source, _)| &*source.name).collect::<Vec<_>>().join(",");
+        exporter.replace(exporter.observer().followed_by(sources::exposition(&config), sources).await);
         (self.key, self.sources) = (key, config.sources);
-        observer
+        info!(sources = self.sources.len(), anew, "the configuration was loaded again");
     }
 }

@@ -21,7 +21,7 @@ use crate::web::{self, Limits, Settings, Site};
 /// How the exporter serves.
 #[derive(Clone, Debug, Args)]
 pub(super) struct Arguments {
-    /// The configuration: what to read, and the limits of each lease
+    /// The configuration: what to read, and the limits of each lease. SIGHUP loads it again
     #[arg(long = "config.file", value_name = "FILE", env = "LEASE_EXPORTER_CONFIG_FILE")]
     config_file: Option<PathBuf>,
 

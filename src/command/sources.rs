@@ -4,9 +4,9 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::Failure;
-use crate::config::{Config, Reads, Source};
+use crate::config::{Config, Families, Reads, Source};
 use crate::expose::metrics::Exposition;
-use crate::expose::names;
+use crate::expose::{ALERTS_STAND_ON, names};
 use crate::lease::{Memory, TokenKey};
 use crate::observer::{Observable, Observer};
 use crate::store::Store;
@@ -31,7 +31,8 @@ pub(super) fn named(path: Option<&Path>) -> Result<&Path, Failure> {
 /// Reads and checks the configuration file.
 pub(super) fn configuration(path: &Path) -> Result<Config, Failure> {
     let families: Vec<_> = names().collect();
-    Config::load(path, &families).map_err(|error| Failure::Configuration(error.to_string()))
+    let families = Families { all: &families, of_alerts: &ALERTS_STAND_ON };
+    Config::load(path, families).map_err(|error| Failure::Configuration(error.to_string()))
 }
 
 /// An observer of everything that is configured, for a look or two: without a key of the configuration's, its tokens are

@@ -52,12 +52,21 @@ pub struct Config {
     pub dropped: BTreeSet<String>,
 }
 
+/// The metric families, for what a configuration says of them.
+#[derive(Clone, Copy, Debug)]
+pub struct Families<'a> {
+    /// All that there are.
+    pub all: &'a [&'a str],
+    /// Those that the alert rules stand on.
+    pub of_alerts: &'a [&'a str],
+}
+
 impl Config {
-    /// Reads and checks a configuration file. `families` are the metric families that there are.
+    /// Reads and checks a configuration file.
     ///
     /// # Errors
     /// The file or one that it names cannot be read, or what it says cannot be used: all that is wrong with it.
-    pub fn load(path: &Path, families: &[&str]) -> Result<Self, ConfigError> {
+    pub fn load(path: &Path, families: Families<'_>) -> Result<Self, ConfigError> {
         let file_name = path.display().to_string();
         let text = file::text(path).map_err(|fault| {
             let problem = match fault {
@@ -75,7 +84,7 @@ impl Config {
     ///
     /// # Errors
     /// What it says cannot be used: all that is wrong with it.
-    pub fn parse(text: &str, file_name: &str, base_dir: &Path, families: &[&str]) -> Result<Self, ConfigError> {
+    pub fn parse(text: &str, file_name: &str, base_dir: &Path, families: Families<'_>) -> Result<Self, ConfigError> {
         let raw: RawConfig = yaml::read(text, &MISPLACED).map_err(|unreadable| {
             let fault = Fault { line: unreadable.line, problem: Problem::Yaml(YamlFault(unreadable)) };
             ConfigError::new(file_name, vec![fault])
@@ -85,7 +94,7 @@ impl Config {
         faults.or(file_name, config)
     }
 
-    fn checked(raw: &RawConfig, base_dir: &Path, families: &[&str], faults: &mut Faults) -> Self {
+    fn checked(raw: &RawConfig, base_dir: &Path, families: Families<'_>, faults: &mut Faults) -> Self {
         let token_key = raw.token_key_file.as_ref().and_then(|path| {
             let key = file::token_key(&base_dir.join(&path.value));
             let key = key.map_err(|fault| Problem::NamedFile { key: "token_key_file", fault });
@@ -101,7 +110,12 @@ impl Config {
         let sources = raw.sources.iter().enumerate().filter_map(|(at, source)| {
             Source::new(&source.value, source.referenced.line(), entries.of_source(at), base_dir, faults)
         });
-        Self { sources: sources.collect(), token_key, dropped: dropped(&raw.metrics.drop, families, faults) }
+        let sources = sources.collect();
+        let dropped = dropped(&raw.metrics.drop, families.all, faults);
+        if raw.leases.iter().any(|entry| !entry.value.alerts.is_empty()) {
+            note_alerts_without_ground(&raw.metrics.drop, families.of_alerts, faults);
+        }
+        Self { sources, token_key, dropped }
     }
 }
 
@@ -131,4 +145,10 @@ fn dropped(names: &[Text], families: &[&str], faults: &mut Faults) -> BTreeSet<S
         faults.note(text.referenced.line(), Problem::Metric { value: Shown::new(&text.value), close });
     }
     names.iter().map(|text| text.value.clone()).collect()
+}
+
+fn note_alerts_without_ground(dropped: &[Text], of_alerts: &[&str], faults: &mut Faults) {
+    for text in dropped.iter().filter(|text| of_alerts.contains(&text.value.as_str())) {
+        faults.note(text.referenced.line(), Problem::AlertsNeed { value: Shown::new(&text.value) });
+    }
 }

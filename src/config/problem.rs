@@ -128,6 +128,9 @@ pub enum Problem {
     /// A metric that does not exist.
     #[error("there is no such metric: `{value}`; {close}")]
     Metric { value: Shown, close: String },
+    /// A metric is dropped that the alerts need which are named for some lease.
+    #[error("the alert rules need `{value}`: keep it, or name no alert under `leases`")]
+    AlertsNeed { value: Shown },
     /// A key that must be there.
     #[error("the key `{0}` is missing; add it")]
     Missing(&'static str),

@@ -6,10 +6,13 @@ use proptest::prelude::*;
 
 use crate::preset::{Dialect, Preset};
 
-use super::{Config, ConfigError, Origin, Reads, Source};
+use super::{Config, ConfigError, Families, Origin, Reads, Source};
 use crate::lease::{Alert, Clock, Kind, Policy, Rules, Work};
 
-const FAMILIES: [&str; 3] = ["lease_state", "lease_held_seconds", "lease_epoch"];
+const FAMILIES: Families<'_> = Families {
+    all: &["lease_state", "lease_held_seconds", "lease_holders", "lease_epoch"],
+    of_alerts: &["lease_state", "lease_held_seconds", "lease_epoch"],
+};
 const CANARY: &str = "planted";
 
 fn folder() -> PathBuf {
@@ -17,7 +20,7 @@ fn folder() -> PathBuf {
 }
 
 fn parse(text: &str) -> Result<Config, ConfigError> {
-    Config::parse(text, "config.yml", &folder(), &FAMILIES)
+    Config::parse(text, "config.yml", &folder(), FAMILIES)
 }
 
 /// A file with one source and these lines after it.
@@ -43,7 +46,7 @@ fn fixtures(verdict: &str) -> Vec<PathBuf> {
 #[test]
 fn every_good_file_is_taken() {
     for path in fixtures("good-") {
-        if let Err(error) = Config::load(&path, &FAMILIES) {
+        if let Err(error) = Config::load(&path, FAMILIES) {
             panic!("{error}");
         }
     }
@@ -55,7 +58,7 @@ fn every_bad_file_is_refused_with_the_text_beside_it_and_no_secret() {
     for path in fixtures("bad-") {
         let name = path.file_name().unwrap().to_str().unwrap();
         let text = std::fs::read_to_string(&path).unwrap();
-        let error = Config::parse(&text, name, &folder(), &FAMILIES).expect_err(name);
+        let error = Config::parse(&text, name, &folder(), FAMILIES).expect_err(name);
         let shown = format!("{error}\n");
         assert!(!format!("{shown}{error:?}").contains(CANARY), "{name} repeats a secret: {shown}");
         assert!(error.faults().iter().all(|fault| !fault.problem.to_string().is_empty()));
@@ -70,7 +73,7 @@ fn every_bad_file_is_refused_with_the_text_beside_it_and_no_secret() {
 
 #[test]
 fn what_is_not_given_has_its_default() {
-    let config = Config::load(&folder().join("good-minimal.yml"), &FAMILIES).unwrap();
+    let config = Config::load(&folder().join("good-minimal.yml"), FAMILIES).unwrap();
     assert!(config.token_key.is_none() && config.dropped.is_empty());
     let source = source(&config, "documents");
     let reference = Preset::named("reference").unwrap().sql(Dialect::Sqlite).unwrap().into();
@@ -91,8 +94,8 @@ fn what_is_not_given_has_its_default() {
 
 #[test]
 fn everything_given_arrives() {
-    let config = Config::load(&folder().join("good-full.yml"), &FAMILIES).unwrap();
-    assert_eq!(config.dropped.iter().collect::<Vec<_>>(), ["lease_held_seconds"]);
+    let config = Config::load(&folder().join("good-full.yml"), FAMILIES).unwrap();
+    assert_eq!(config.dropped.iter().collect::<Vec<_>>(), ["lease_holders"]);
     let key = crate::lease::TokenKey::new(b"a fixture and no secret of anyone");
     assert_eq!(config.token_key.as_ref().map(|key| key.token("h")), Some(key.token("h")));
 
@@ -109,7 +112,7 @@ fn everything_given_arrives() {
 
 #[test]
 fn the_first_entry_that_matches_is_the_policy_and_takes_the_rest_from_the_defaults() {
-    let config = Config::load(&folder().join("good-full.yml"), &FAMILIES).unwrap();
+    let config = Config::load(&folder().join("good-full.yml"), FAMILIES).unwrap();
     let (minute, hour) = (Duration::from_secs(60), Duration::from_secs(3600));
     let defaults = Policy {
         stall_after: 10 * minute,
@@ -136,7 +139,7 @@ fn the_first_entry_that_matches_is_the_policy_and_takes_the_rest_from_the_defaul
 
 #[test]
 fn a_lease_named_in_full_is_expected_in_each_source_left_open_or_named() {
-    let config = Config::load(&folder().join("good-full.yml"), &FAMILIES).unwrap();
+    let config = Config::load(&folder().join("good-full.yml"), FAMILIES).unwrap();
     let expected = |name| source(&config, name).policies.expected();
     assert_eq!(expected("documents"), ["retention-daily".into(), "billing".into()] as [Arc<str>; 2]);
     assert_eq!(expected("jobs.eu-1"), ["billing".into()] as [Arc<str>; 1]);
@@ -167,7 +170,7 @@ fn an_entry_may_say_of_work_what_the_defaults_do_not() {
 
 #[test]
 fn what_is_printed_of_a_configuration_has_no_path_no_query_and_no_key() {
-    let config = Config::load(&folder().join("good-full.yml"), &FAMILIES).unwrap();
+    let config = Config::load(&folder().join("good-full.yml"), FAMILIES).unwrap();
     let printed = format!("{config:?}");
     for hidden in ["scheduler.db", "jobs.db", "unixepoch", "fixture", "/var/lib"] {
         assert!(!printed.contains(hidden), "{hidden} in {printed}");
@@ -176,7 +179,7 @@ fn what_is_printed_of_a_configuration_has_no_path_no_query_and_no_key() {
 
 #[test]
 fn a_file_that_is_not_there_or_not_text_is_named_as_given() {
-    let error = Config::load(Path::new("nowhere/lease.yml"), &FAMILIES).unwrap_err();
+    let error = Config::load(Path::new("nowhere/lease.yml"), FAMILIES).unwrap_err();
     assert!(
         error
             .to_string()
@@ -186,7 +189,7 @@ fn a_file_that_is_not_there_or_not_text_is_named_as_given() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("config.yml");
     std::fs::write(&path, b"sources: \xff").unwrap();
-    assert!(Config::load(&path, &FAMILIES).unwrap_err().to_string().contains("not UTF-8"));
+    assert!(Config::load(&path, FAMILIES).unwrap_err().to_string().contains("not UTF-8"));
 }
 
 #[test]
@@ -247,7 +250,7 @@ proptest! {
 #[cfg(all(feature = "postgres", feature = "mysql"))]
 fn a_server_is_reached_over_tls_unless_it_is_this_machine_or_told_otherwise() {
     use crate::store::{Identity, PasswordFile, Tls};
-    let config = Config::load(&folder().join("good-servers.yml"), &FAMILIES).unwrap();
+    let config = Config::load(&folder().join("good-servers.yml"), FAMILIES).unwrap();
     let database = |name: &str| match source(&config, name).store.clone() {
         Reads::Postgres(database) | Reads::Mysql(database) => database,
         other => panic!("{other}"),
@@ -270,7 +273,7 @@ fn a_server_is_reached_over_tls_unless_it_is_this_machine_or_told_otherwise() {
 fn the_one_lease_of_a_source_is_expected_where_it_is_known_before_the_first_look() {
     let config = |read: &str| {
         let text = format!("sources:\n  - {{ name: jobs, {read} }}\n");
-        let config = Config::parse(&text, "config.yml", Path::new(""), &FAMILIES).unwrap();
+        let config = Config::parse(&text, "config.yml", Path::new(""), FAMILIES).unwrap();
         config.sources[0].policies.expected()
     };
     assert_eq!(config("store: postgres://localhost/a, preset: river"), [Arc::<str>::from("river")]);

@@ -90,6 +90,21 @@ pub fn names() -> impl Iterator<Item = &'static str> {
     CATALOGUE.iter().map(|family| family.name)
 }
 
+/// The families that the alert rules stand on: without one of them some alert could never fire, or never end.
+pub const ALERTS_STAND_ON: [&str; 11] = [
+    "lease_state",
+    "lease_state_reason",
+    "lease_authority_state",
+    "lease_epoch",
+    "lease_held_seconds",
+    "lease_acquired_timestamp_seconds",
+    "lease_stall_after_seconds",
+    "lease_alert_enabled",
+    "lease_anomalies_total",
+    "lease_source_info",
+    "lease_source_up",
+];
+
 /// The label values of a closed set, as an array.
 macro_rules! values {
     ($set:ident) => {{

@@ -20,7 +20,7 @@ pub(crate) mod sample;
 
 use crate::lease::{Epoch, Status, Tenure};
 
-pub use catalogue::{CATALOGUE, Family, OfLease, OfSource, Samples, names};
+pub use catalogue::{ALERTS_STAND_ON, CATALOGUE, Family, OfLease, OfSource, Samples, names};
 pub use counts::{Counts, SEVERITY};
 pub(crate) use format::Description;
 pub use format::{Format, Type};

@@ -15,6 +15,7 @@ mod changes;
 mod command;
 mod concurrency;
 mod contract;
+mod dashboard;
 mod documentation;
 mod faults;
 mod formats;

@@ -1,6 +1,7 @@
 //! SIGHUP: the configuration loaded again while the exporter serves.
 
 use std::path::Path;
+use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
@@ -84,6 +85,24 @@ fn a_configuration_that_cannot_be_used_changes_nothing_and_says_where_it_is_wron
 }
 
 #[test]
+fn a_reload_that_finds_no_end_is_given_up_and_the_next_one_is_taken() {
+    let folder = folder();
+    database(&folder.path().join("steady.db"), "CREATE TABLE t (x)");
+    let good = format!("sources:\n{}", steady("a"));
+    let exporter = Exporter::start(folder.path(), &good);
+    let file = folder.path().join("exporter.yml");
+    std::fs::remove_file(&file).unwrap();
+    let made = Command::new("mkfifo").arg(&file).status().unwrap();
+    assert!(made.success());
+    exporter.process().signal(Signal::HUP);
+    eventually("the reload to be given up", || exporter.log().contains("takes too long").then_some(()));
+    assert_eq!(own(&exporter.scrape(), "successful"), 0.0);
+    std::fs::remove_file(&file).unwrap();
+    reload(&exporter, folder.path(), &good, TAKEN);
+    assert_eq!(own(&exporter.scrape(), "successful"), 1.0);
+}
+
+#[test]
 fn what_is_known_of_a_lease_is_kept_unless_it_is_read_otherwise() {
     let folder = folder();
     let table = database(
@@ -107,7 +126,8 @@ fn what_is_known_of_a_lease_is_kept_unless_it_is_read_otherwise() {
     let metrics = exporter.scrape();
     assert_eq!(metrics.says("own", "own"), Some(("active", "progressing")));
     assert_eq!(metrics.known("lease_renewals_since_progress", "own", "own"), 1.0);
-    reload(&exporter, folder.path(), &with(" WHERE true", "[]"), TAKEN);
+    let said = reload(&exporter, folder.path(), &with(" WHERE true", "[]"), TAKEN);
+    assert!(said.contains("anew=own"), "{said}");
     assert_eq!(exporter.scrape().says("own", "own"), Some(("unknown", "not_observed_yet")));
 }
 

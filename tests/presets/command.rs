@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::{Command, Output};
 
-use lease_exporter::config::Config;
+use lease_exporter::config::{Config, Families};
 use lease_exporter::preset::Preset;
 
 fn presets(arguments: &[&str]) -> Output {
@@ -43,8 +43,8 @@ fn the_example_of_each_preset_and_kind_of_store_is_a_configuration() {
             let page = printed(&[preset.name(), "--store", dialect.as_str()]);
             let (_, example) = page.split_once("\nExample:\n").unwrap();
             let yaml: String = example.lines().map(|line| format!("{}\n", &line[2..])).collect();
-            let config =
-                Config::parse(&yaml, "example.yml", Path::new("/"), &[]).unwrap_or_else(|error| panic!("{error}"));
+            let config = Config::parse(&yaml, "example.yml", Path::new("/"), Families { all: &[], of_alerts: &[] })
+                .unwrap_or_else(|error| panic!("{error}"));
             assert_eq!(config.sources[0].store.dialect(), dialect, "{yaml}");
         }
     }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use lease_exporter::clock;
 use lease_exporter::command::sources;
-use lease_exporter::config::Config;
+use lease_exporter::config::{Config, Families};
 use lease_exporter::lease::{At, Memory, SourceSnapshot, TokenKey};
 use lease_exporter::store::{ReadError, Store};
 use tokio::runtime::Runtime;
@@ -32,7 +32,7 @@ pub(crate) fn configuration(preset: &str, url: &str, password_file: &Path, sourc
 impl Looks {
     /// None yet, at the only source of this configuration.
     pub(crate) fn at(configuration: &str) -> Self {
-        let config = Config::parse(configuration, "config.yml", Path::new("/"), &[]);
+        let config = Config::parse(configuration, "config.yml", Path::new("/"), Families { all: &[], of_alerts: &[] });
         let source = config.unwrap_or_else(|error| panic!("{error}\n{configuration}")).sources.remove(0);
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         let inside = runtime.enter();

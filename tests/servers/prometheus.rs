@@ -127,6 +127,11 @@ impl PrometheusApi {
         list(&data["result"]).iter().map(series).collect()
     }
 
+    /// Its own clock, in seconds since 1970.
+    pub(crate) fn now(self) -> f64 {
+        self.query("vector(time())")[0].value
+    }
+
     /// Every alert that is pending or fires.
     pub(crate) fn alerts(self) -> Vec<Alert> {
         let data = self.data("alerts", &[]);

@@ -39,7 +39,7 @@ const MUTATIONS: &[Mutation] = &[
         "an exporter that is away takes nothing with it",
         "(lease:source_up == 0 or lease:source_lost)",
         "(lease:source_up == 0)",
-        "store_outage",
+        "exporter_absent",
     ),
     mutation(
         "a store that is away takes nothing with it",
@@ -55,7 +55,7 @@ const MUTATIONS: &[Mutation] = &[
     ),
     mutation(
         "a lease out of sight is remembered",
-        "          or\n          0 * (last_over_time(lease:reported[1h]) >= 0 and on (source) lease:source_unread)\n",
+        "          or\n          0 * (last_over_time(lease:reported[1h]) >= 0 and on (source) (lease:source_unread or lease:source_exporter_missed))\n",
         "",
         "store_outage",
     ),
@@ -133,12 +133,110 @@ const MUTATIONS: &[Mutation] = &[
         "",
         "leadership_flapping",
     ),
-    mutation("a new leader is given time", "          unless on (source, lease) lease:new_leader\n", "", "takeover"),
+    mutation("a new leader is given time", " unless on (source, lease) lease:new_leader\n", "\n", "takeover"),
+    mutation(
+        "new leaders are not given time for ever",
+        "resets(lease:leadership_term[1h]) >= 3",
+        "resets(lease:leadership_term[1h]) >= 9",
+        "takeover",
+    ),
     mutation(
         "a lease that nobody reports is unknown",
-        "(lease:state{state=\"unknown\"} == 1 or lease:reported == 0)\n        labels",
-        "(lease:state{state=\"unknown\"} == 1)\n        labels",
+        "(lease:state{state=\"unknown\"} == 1 or lease:reported == 0)\n          unless",
+        "(lease:state{state=\"unknown\"} == 1)\n          unless",
         "state_unknown",
+    ),
+    mutation(
+        "what another alert told of is not unknown as soon as that is over",
+        "          unless on (source) lease:source_read_again\n",
+        "",
+        "state_unknown",
+    ),
+    mutation(
+        "a source that was down is read again",
+        "{alert=~\"LeaseSourceDown|LeaseExporterAbsent\"}",
+        "{alert=~\"LeaseExporterAbsent\"}",
+        "state_unknown",
+    ),
+    mutation(
+        "a source whose exporter was absent is read again",
+        "{alert=~\"LeaseSourceDown|LeaseExporterAbsent\"}",
+        "{alert=~\"LeaseSourceDown\"}",
+        "state_unknown",
+    ),
+    mutation(
+        "what no other alert told of does not begin the wait anew",
+        "lease:alert_would_fire{alert=~",
+        "lease:alert_condition{alert=~",
+        "state_unknown",
+    ),
+    mutation(
+        "a source is read again only when it is read",
+        " and on (source) lease:source_up == 1\n",
+        "\n",
+        "state_unknown",
+    ),
+    mutation(
+        "the smallest limit counts",
+        "min by (source, lease) (lease_stall_after_seconds)",
+        "max by (source, lease) (lease_stall_after_seconds)",
+        "takeover",
+    ),
+    mutation(
+        "a stall outlasts new leaders",
+        "            last_over_time(lease:stall_unsettled[1h]) == 1\n",
+        "            last_over_time(lease:stall_unsettled[1h]) == 2\n",
+        "takeover",
+    ),
+    mutation("a stall that was worked off is over", "state=~\"active|idle\"", "state=~\"idle\"", "takeover"),
+    mutation("a stall is over where nothing is due", "state=~\"active|idle\"", "state=~\"active\"", "takeover"),
+    mutation(
+        "a stall is settled where progress is not reported",
+        "            unless on (source, lease) lease_state_reason{reason=\"progress_not_reported\"} == 1\n",
+        "",
+        "takeover",
+    ),
+    mutation(
+        "a stall is over when the lease is gone",
+        "            and on (source, lease) lease:reported >= 0\n",
+        "",
+        "takeover",
+    ),
+    mutation(
+        "a stall that was worked off ends with 0",
+        "          or\n          0 * (last_over_time(lease:stall_unsettled[1h]) == 1)\n",
+        "",
+        "takeover",
+    ),
+    mutation(
+        "a lease is not gone because one scrape was missed",
+        ">= 0 and on (source) (lease:source_unread or lease:source_exporter_missed)",
+        ">= 0 and on (source) lease:source_unread",
+        "replicas",
+    ),
+    mutation(
+        "a regression outlasts a missed scrape",
+        "            and on (source) (lease:source_unread or lease:source_exporter_missed)\n",
+        "            and on (source) lease:source_unread\n",
+        "epoch_regressed",
+    ),
+    mutation(
+        "an exporter is not missed for ever",
+        "last_over_time(lease_source_up[5m])",
+        "last_over_time(lease_source_up[1h])",
+        "replicas",
+    ),
+    mutation(
+        "an exporter that is scraped is not missed",
+        "            unless lease_source_up\n            unless on (job, instance) lease_exporter_build_info\n",
+        "",
+        "taken_out",
+    ),
+    mutation(
+        "an exporter that gave up the source is not missed",
+        "            unless on (job, instance) lease_exporter_build_info\n",
+        "",
+        "taken_out",
     ),
     mutation(
         "the counter of regressions counts",
@@ -148,7 +246,7 @@ const MUTATIONS: &[Mutation] = &[
     ),
     mutation(
         "a regression outlasts an outage",
-        "            or\n            lease:alert_condition{alert=\"LeaseEpochRegressed\"} and on (source) lease:source_unread\n",
+        "            or\n            lease:alert_condition{alert=\"LeaseEpochRegressed\"}\n            and on (source) (lease:source_unread or lease:source_exporter_missed)\n",
         "",
         "epoch_regressed",
     ),
@@ -199,6 +297,9 @@ const MUTATIONS: &[Mutation] = &[
     ),
 ];
 
+/// How each alert begins in the file.
+const BEGINNING: &str = "      - alert: ";
+
 #[test]
 fn no_part_of_the_rules_can_be_taken_out_unnoticed() {
     let (rules, alerts) = (text(RULES), text(ALERTS));
@@ -210,23 +311,24 @@ fn no_part_of_the_rules_can_be_taken_out_unnoticed() {
 
 #[test]
 fn no_alert_can_lose_its_gate_unnoticed() {
-    const GATE: &str = "\n            and on (source, lease, alert) (lease:alert_enabled == 1)";
     let (rules, alerts) = (text(RULES), text(ALERTS));
-    let (head, blocks) = alerts.split_once("      - alert: ").unwrap();
-    let blocks: Vec<_> = blocks.split("      - alert: ").collect();
+    let (head, blocks) = alerts.split_once(BEGINNING).unwrap();
+    let blocks: Vec<_> = blocks.split(BEGINNING).collect();
     assert_eq!(blocks.len(), 8);
     for (at, block) in blocks.iter().enumerate() {
         let alert = block.lines().next().unwrap();
-        assert_eq!(block.matches(GATE).count(), 1, "{alert} has one gate");
-        let mut blocks: Vec<_> = blocks.iter().map(|block| (*block).to_owned()).collect();
-        blocks[at] = block.replace(GATE, "");
-        let without = format!("{head}      - alert: {}", blocks.join("      - alert: "));
-        notices(&format!("the gate of {alert}"), &Copy::new(&rules, &without), "silent_by_default");
+        let enabled = format!("(lease:alert_enabled{{alert=\"{alert}\"}} == 1)");
+        let gate = format!("\n            and on (source, lease, alert) {enabled}");
+        assert_eq!(block.matches(&gate).count(), 1, "{alert} has one gate");
+        let with = |gate_instead: &str| {
+            let mut blocks: Vec<_> = blocks.iter().map(|block| (*block).to_owned()).collect();
+            blocks[at] = block.replace(&gate, gate_instead);
+            Copy::new(&rules, &format!("{head}{BEGINNING}{}", blocks.join(BEGINNING)))
+        };
+        notices(&format!("the gate of {alert}"), &with(""), "silent_by_default");
         // What is enabled for one alert opens no other's gate.
-        blocks[at] =
-            block.replace("on (source, lease, alert) (lease:alert_enabled", "on (source, lease) (lease:alert_enabled");
-        let shared = format!("{head}      - alert: {}", blocks.join("      - alert: "));
-        notices(&format!("the gate of {alert} alone"), &Copy::new(&rules, &shared), "in_its_own_state_alone");
+        let any = "\n            and on (source, lease) (lease:alert_enabled == 1)";
+        notices(&format!("the gate of {alert} alone"), &with(any), "in_its_own_state_alone");
     }
 }
 

@@ -64,6 +64,17 @@ fn every_metric_is_one_that_the_exporter_exposes() {
     }
 }
 
+/// What the exporter refuses to drop while an alert is named is what the rules read.
+#[test]
+fn the_alerts_stand_on_what_the_rules_read() {
+    let read: Names = rules(&yaml(&text(RULES)))
+        .iter()
+        .flat_map(|rule| series_in(rule["expr"].as_str().unwrap(), "lease_"))
+        .filter(|metric| !Own::NAMES.contains(&metric.as_str()))
+        .collect();
+    assert_eq!(read, names(expose::ALERTS_STAND_ON));
+}
+
 #[test]
 fn every_recorded_series_is_recorded_and_in_the_readme() {
     let recorded = recorded();

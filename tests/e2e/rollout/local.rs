@@ -1,10 +1,11 @@
 //! `deploy/local/up` as a process, and what it says of itself.
 
 use std::hash::{BuildHasher, RandomState};
-use std::path::PathBuf;
+use std::io::Write;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::{Pid, Signal};
 
 use crate::harness::process::program;
 use crate::harness::{Process, eventually};
@@ -19,13 +20,18 @@ pub(super) struct Local {
 impl Local {
     /// Starts it in a hurry, on free ports, and waits until everything runs.
     pub(super) fn up(options: &[&str]) -> Self {
+        Self::up_in(&std::env::temp_dir(), options)
+    }
+
+    /// The same, with its private folder in this one.
+    pub(super) fn up_in(folder: &Path, options: &[&str]) -> Self {
         // Below those that the system gives to clients, and away from where other servers of tests are.
         let port = 28_000 + RandomState::new().hash_one(0) % 4_000;
         let up = concat!(env!("CARGO_MANIFEST_DIR"), "/deploy/local/up");
         let mut command = Command::new("bash");
         // In one stream, so that whoever waits in vain for it to be up is told why.
         command.args(["-c", "exec \"$0\" \"$@\" 2>&1", up, "--hurry", "--ports-from", &port.to_string(), "--program"]);
-        command.arg(program()).args(options);
+        command.arg(program()).args(options).env("TMPDIR", folder);
         let process = Process::start(command);
         process.stdout.wait_for("End it all");
         let said = process.stdout.text();
@@ -59,19 +65,23 @@ impl Local {
         pids.lines().map(pid).collect()
     }
 
-    /// Turns the alerts of the lease on or off as it says how to: in the file, and both exporters are told.
+    /// Turns the alerts of the lease on as it says how to, or off by the reverse.
     pub(super) fn opt(&self, choice: Choice) {
-        let path = self.folder().join("exporter.yml");
-        let before = std::fs::read_to_string(&path).unwrap();
-        let after = match choice {
-            Choice::In => before.replace("    # alerts:", "    alerts:"),
-            Choice::Out => before.replace("    alerts:", "    # alerts:"),
+        let line = self.said.lines().find(|line| line.contains("sed -i")).unwrap();
+        let command = match choice {
+            Choice::In => line.to_owned(),
+            Choice::Out => line.replace("s/# alerts:/alerts:/", "s/alerts:/# alerts:/"),
         };
-        assert_ne!(before, after);
-        std::fs::write(&path, after).unwrap();
-        for exporter in self.exporters() {
-            kill_process(exporter, Signal::HUP).unwrap();
-        }
+        let before = std::fs::read(self.folder().join("exporter.yml")).unwrap();
+        assert!(Command::new("sh").args(["-c", &command]).status().unwrap().success(), "{command}");
+        assert_ne!(std::fs::read(self.folder().join("exporter.yml")).unwrap(), before);
+    }
+
+    /// Waits until it says this, and gives all that it has said.
+    pub(super) fn says(&self, text: &str) -> String {
+        let process = self.process.as_ref().unwrap();
+        process.stdout.wait_for(text);
+        process.stdout.text()
     }
 
     /// Sends it a signal, and gives its exit code once it has ended.
@@ -93,14 +103,18 @@ impl Local {
 }
 
 impl Drop for Local {
-    /// Asks it to end first: only that waits until everything has.
+    /// Asks it to end, since only then it waits until everything has. A test that fails shows what it and its
+    /// Alertmanager have said.
     fn drop(&mut self) {
-        if let Some(process) = self.process.take() {
+        let Some(process) = self.process.take() else { return };
+        if std::thread::panicking() {
+            let log = std::fs::read_to_string(self.folder().join("alertmanager.log")).unwrap_or_default();
+            let _ = writeln!(std::io::stderr(), "{}\n{log}", process.stdout.text());
             process.signal(Signal::TERM);
-            if !std::thread::panicking() {
-                process.finish();
-            }
+            return;
         }
+        process.signal(Signal::TERM);
+        process.finish();
     }
 }
 

@@ -1,7 +1,6 @@
 //! What the other tests stand on: Prometheus, Alertmanager and a webhook do what they are asked.
 
 use std::path::Path;
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use crate::harness::store::{STEADY, folder};
 use crate::harness::{Exporter, Webhook, eventually};
@@ -55,7 +54,7 @@ fn prometheus_scrapes_evaluates_rules_and_tells_alertmanager_who_tells_the_webho
         (found == ["down true", "up false"]).then_some(())
     };
     eventually("one target to be up and one down", || health("before"));
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs_f64();
+    let now = api.now();
     let series = api.query_range("lease:seen", now - 60.0, now, 1.0);
     assert!(series.len() == 1 && !series[0].points.is_empty());
 

@@ -1,7 +1,6 @@
 //! Off until someone asks: a stall shows, pages nobody, pages once when it is asked for, and no more when it is not.
 
 use std::collections::BTreeMap;
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use rustix::process::{Signal, kill_process};
 use serde_json::Value;
@@ -11,11 +10,7 @@ use crate::harness::{Webhook, eventually};
 use crate::servers::{Database, Kind, PrometheusApi, Server};
 
 /// Enough for anything that is on its way to come: rules are evaluated, and Alertmanager looks at its groups, each second.
-const A_WHILE: usize = 8;
-
-fn unix_time() -> f64 {
-    SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs_f64()
-}
+const A_WHILE: usize = 5;
 
 /// The schedulers' store is this database, and their lease outlives any outage of it in these tests.
 fn up(database: &Database, webhook: &Webhook) -> Local {
@@ -67,7 +62,7 @@ fn a_stall_pages_nobody_until_opted_in_then_once_through_an_outage_and_no_more_o
     let local = up(&database, &webhook);
     let api = local.prometheus();
     until_both_say(api, "active");
-    let began = unix_time();
+    let began = api.now();
 
     // Off: it shows, and nothing else comes of it.
     kill_process(local.leader(), Signal::USR1).unwrap();
@@ -78,6 +73,9 @@ fn a_stall_pages_nobody_until_opted_in_then_once_through_an_outage_and_no_more_o
 
     // On, for this lease: one notification, though two exporters report it.
     local.opt(Choice::In);
+    let enabled = "lease_alert_enabled{alert=\"LeaseWorkStalled\"}";
+    eventually("both exporters to have read it", || (api.query(enabled).len() == 2).then_some(()));
+    eventually("the alert in Prometheus", || (!api.alerts().is_empty()).then_some(()));
     eventually("a notification", || (!webhook.notifications().is_empty()).then_some(()));
     evaluations(api, A_WHILE, || is_firing(api));
     is_last_told(&webhook, 1, "firing");
@@ -104,7 +102,7 @@ fn a_stall_pages_nobody_until_opted_in_then_once_through_an_outage_and_no_more_o
     until_would_fire(api, "LeaseWorkStalled");
 
     // The raw series are whole throughout. Where a scrape was lost on a busy machine, nothing is there to be said.
-    let now = unix_time();
+    let now = api.now();
     for state in ["active", "stalled", "unknown"] {
         let series = format!("lease_state{{lease=\"planner\",state=\"{state}\"}}");
         let holes = format!("up{{job=\"lease-exporter\"}} == 1 unless on (instance) {series}");

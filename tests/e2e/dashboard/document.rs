@@ -1,0 +1,141 @@
+//! The dashboard's file, read as far as the tests need it.
+
+use std::path::PathBuf;
+
+use serde_json::Value;
+
+/// The file as a whole.
+pub(super) struct Dashboard(Value);
+
+/// One panel that draws something, so not a row.
+pub(super) struct Panel<'a>(&'a Value);
+
+/// One query of a panel.
+pub(super) struct Query<'a> {
+    pub(super) panel: &'a str,
+    json: &'a Value,
+}
+
+/// A file of `deploy/grafana`.
+pub(super) fn file(name: &str) -> String {
+    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("deploy/grafana").join(name);
+    std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+/// The text of a field that has to be there.
+pub(super) fn text<'a>(json: &'a Value, field: &str) -> &'a str {
+    json[field].as_str().unwrap_or_else(|| panic!("no {field} in {json}"))
+}
+
+/// The entries of a list that has to be there.
+pub(super) fn list<'a>(json: &'a Value, field: &str) -> &'a [Value] {
+    json[field].as_array().unwrap_or_else(|| panic!("no {field} in {json}"))
+}
+
+impl Dashboard {
+    /// The one that is shipped.
+    pub(super) fn shipped() -> Self {
+        Self(serde_json::from_str(&file("lease-exporter.json")).unwrap())
+    }
+
+    /// All of it.
+    pub(super) fn json(&self) -> &Value {
+        &self.0
+    }
+
+    /// Panels and rows.
+    pub(super) fn boxes(&self) -> &[Value] {
+        list(&self.0, "panels")
+    }
+
+    /// Panels without rows.
+    pub(super) fn panels(&self) -> Vec<Panel<'_>> {
+        self.boxes().iter().filter(|panel| panel["type"] != "row").map(Panel).collect()
+    }
+
+    /// The panel of this title.
+    pub(super) fn panel(&self, title: &str) -> Panel<'_> {
+        let found = self.panels().into_iter().find(|panel| panel.title() == title);
+        found.unwrap_or_else(|| panic!("no panel {title:?}"))
+    }
+
+    /// Every query of every panel.
+    pub(super) fn queries(&self) -> Vec<Query<'_>> {
+        self.panels().iter().flat_map(Panel::queries).collect()
+    }
+
+    /// What the variables that have a query take their values from: the series, and the label.
+    pub(super) fn choices(&self) -> Vec<(&str, &str)> {
+        let queries = self.variables().iter().filter(|variable| variable["type"] == "query");
+        let parts = queries.map(|variable| {
+            let words = text(&variable["query"], "query").strip_prefix("label_values(")?.strip_suffix(')')?;
+            words.rsplit_once(", ")
+        });
+        parts.map(|parts| parts.expect("label_values(series, label)")).collect()
+    }
+
+    /// The variables, as the file has them.
+    pub(super) fn variables(&self) -> &[Value] {
+        list(&self.0["templating"], "list")
+    }
+}
+
+impl<'a> Panel<'a> {
+    /// All of it.
+    pub(super) fn json(&self) -> &'a Value {
+        self.0
+    }
+
+    /// What it is called.
+    pub(super) fn title(&self) -> &'a str {
+        text(self.0, "title")
+    }
+
+    /// What draws it.
+    pub(super) fn kind(&self) -> &'a str {
+        text(self.0, "type")
+    }
+
+    /// What it asks.
+    pub(super) fn queries(&self) -> Vec<Query<'a>> {
+        list(self.0, "targets").iter().map(|json| Query { panel: self.title(), json }).collect()
+    }
+
+    /// The query of this letter.
+    pub(super) fn query(&self, letter: &str) -> Query<'a> {
+        self.queries().into_iter().find(|query| query.letter() == letter).unwrap()
+    }
+
+    /// What is said of single series or columns.
+    pub(super) fn overrides(&self) -> &'a [Value] {
+        list(&self.0["fieldConfig"], "overrides")
+    }
+}
+
+impl<'a> Query<'a> {
+    /// The query as a whole.
+    pub(super) fn json(&self) -> &'a Value {
+        self.json
+    }
+
+    /// By what letter the panel refers to it.
+    pub(super) fn letter(&self) -> &'a str {
+        text(self.json, "refId")
+    }
+
+    /// What it asks, with variables in it.
+    pub(super) fn expression(&self) -> &'a str {
+        text(self.json, "expr")
+    }
+
+    /// Whether it asks for now alone.
+    pub(super) fn is_instant(&self) -> bool {
+        self.json["instant"] == true
+    }
+
+    /// The labels that its legend names.
+    pub(super) fn named_labels(&self) -> Vec<&'a str> {
+        let legend = self.json["legendFormat"].as_str().unwrap_or_default();
+        legend.split("{{").skip(1).filter_map(|rest| rest.split("}}").next()).collect()
+    }
+}

@@ -1,0 +1,92 @@
+//! `deploy/compose.yaml`, as far as it can be judged without an engine that runs it.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use serde_json::Value;
+
+use crate::harness::run;
+
+const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/deploy");
+
+/// The services, with what they have in common merged into each.
+fn services() -> Vec<(String, Value)> {
+    let text = std::fs::read_to_string(Path::new(FOLDER).join("compose.yaml")).unwrap();
+    let mut compose: Value = serde_saphyr::from_str(&text).unwrap();
+    let Value::Object(services) = compose["services"].take() else { panic!("no services") };
+    assert_eq!(services.len(), 7);
+    services.into_iter().collect()
+}
+
+fn texts(value: &Value) -> Vec<&str> {
+    value.as_array().into_iter().flatten().map(|text| text.as_str().unwrap()).collect()
+}
+
+#[test]
+fn every_service_of_compose_is_confined_pinned_and_on_loopback_alone() {
+    for (name, service) in services() {
+        assert_eq!(service["read_only"], true, "{name}");
+        assert_eq!(texts(&service["cap_drop"]), ["ALL"], "{name}");
+        assert_eq!(texts(&service["security_opt"]), ["no-new-privileges:true"], "{name}");
+        assert!(texts(&service["ports"]).iter().all(|port| port.starts_with("127.0.0.1:")), "{name}");
+        if service["build"].is_null() {
+            let (image, tag) = service["image"].as_str().unwrap().split_once(':').unwrap();
+            let numbers = tag.trim_start_matches('v').split('.').filter(|part| part.parse::<u32>().is_ok()).count();
+            assert_eq!(numbers, 3, "{name}: {image}:{tag}");
+        }
+    }
+}
+
+/// Services that are built at once and export one name get in each other's way.
+#[test]
+fn what_compose_builds_has_no_name_that_services_share() {
+    let built: Vec<_> = services().into_iter().filter(|(_, service)| !service["build"].is_null()).collect();
+    assert_eq!(built.len(), 4);
+    for (name, service) in built {
+        assert!(service["image"].is_null(), "{name}: {}", service["image"]);
+    }
+}
+
+#[test]
+fn everything_that_compose_mounts_from_here_is_here() {
+    let mut mounted = BTreeSet::new();
+    for (name, service) in services() {
+        for mount in texts(&service["volumes"]) {
+            let (from, to) = mount.split_once(':').unwrap();
+            if from.starts_with('.') {
+                assert!(Path::new(FOLDER).join(from).exists(), "{name} mounts {from}");
+                assert!(to.ends_with(":ro"), "{name} can write to {from}");
+                mounted.insert(from.to_owned());
+            }
+        }
+    }
+    let expected = [
+        "../alerts",
+        "./alertmanager",
+        "./grafana/lease-exporter.json",
+        "./grafana/provisioning",
+        "./local",
+        "./prometheus",
+    ];
+    assert_eq!(mounted, expected.map(str::to_owned).into());
+}
+
+/// The arguments are the program's own: it refuses one that it does not know before it does anything.
+#[test]
+fn the_program_takes_the_arguments_that_compose_gives_it() {
+    let mut schedulers = 0;
+    for (name, service) in services() {
+        let arguments = texts(&service["command"]);
+        if arguments.first() == Some(&"scheduler") {
+            schedulers += 1;
+            // A store of its own kind that cannot be there, so that it ends.
+            let store = "--store=sqlite:///proc/nowhere/scheduler.db";
+            let replaced: Vec<&str> =
+                arguments.iter().map(|word| if word.starts_with("--store=sqlite:") { store } else { word }).collect();
+            assert!(replaced.contains(&store), "{name}: {arguments:?}");
+            let ended = run(&replaced);
+            assert!(ended.stderr.starts_with("lease-exporter: --store:"), "{name}: {}", ended.all());
+        }
+    }
+    assert_eq!(schedulers, 2);
+}
