@@ -18,7 +18,7 @@ local words = import 'words.libsonnet';
     annotations: {
       summary: summary,
       description: std.strReplace(std.rstripChars((by.matchers + '\n' + description) % w, '\n'), '\n', ' '),
-      runbook_url: '%s%s.md' % [config.runbookBase, name],
+      runbook_url: '%s/%s.md' % [std.rstripChars(config.runbookBase, '/'), name],
     },
   },
   local lease = { operator: 'max', labels: w.lease, matchers: '%(of_lease)s' },

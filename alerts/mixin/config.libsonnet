@@ -15,7 +15,7 @@
     // Which series are the exporter's, as it stands between the braces of a selector: 'job="lease-exporter"'.
     selector: '',
     // Labels beyond `source` and `lease` that tell leases apart, where one Prometheus sees several of one name:
-    // ['cluster', 'namespace']. Every exporter must have them.
+    // ['cluster', 'namespace']. Every exporter must have them, and so must `equal` and `group_by` of Alertmanager.
     groupLabels: [],
     // What tells one exporter from another. An exporter that is there without a source it reported before had it taken
     // out of its configuration. Where exporters of one job all have the same configuration and their instances come and
@@ -30,6 +30,8 @@
     // How long what is remembered outlasts a Prometheus that was away, and an exporter that is gone.
     memory: '1h',
     absentMemory: '1d',
+    // For how long an exporter that is not scraped, beside others that are, may still know leases that those do not.
+    missedMemory: '5m',
     // Within what time takeovers and anomalies are counted, and how many takeovers are too many.
     window: '15m',
     takeovers: 4,
@@ -60,6 +62,7 @@
     },
     // Further labels of every alert, such as { team: 'scheduling' }.
     alertLabels: {},
+    // Where the runbooks are; also those that the dashboard links to.
     runbookBase: 'https://example.com/lease-exporter/alerts/runbooks/',
   },
 }

@@ -4,6 +4,6 @@
 (import 'alerts.libsonnet') +
 {
   grafanaDashboards+:: {
-    'lease-exporter.json': import '../../deploy/grafana/lease-exporter.json',
+    'lease-exporter.json': (import 'dashboard.libsonnet')($._config).dashboard,
   },
 }

@@ -28,10 +28,22 @@ local words = import 'words.libsonnet';
     |||),
     record('source_lost', 'group by (%(source)s) (last_over_time(%(p)s:source_reported[%(absent)s]) == 1) unless on (%(source)s) %(p)s:source_up'),
     record('source_unread', 'group by (%(source)s) (%(p)s:source_up == 0 or %(p)s:source_lost)'),
+    record('source_read_again', |||
+      group by (%(source)s) (
+        %(p)s:alert_would_fire{alert=~"LeaseSourceDown|LeaseExporterAbsent"} and on (%(source)s) %(p)s:source_up == 1
+      )
+    |||),
+    record('source_exporter_missed', |||
+      group by (%(source)s) (
+        last_over_time(lease_source_up%(only)s[%(missed)s])
+        unless lease_source_up%(only)s
+        unless on (%(target)s) lease_exporter_build_info%(only)s
+      )
+    |||),
     record('reported', |||
       group by (%(lease)s) (%(p)s:state{state="unknown"})
       or
-      0 * (last_over_time(%(p)s:reported[%(memory)s]) >= 0 and on (%(source)s) %(p)s:source_unread)
+      0 * (last_over_time(%(p)s:reported[%(memory)s]) >= 0 and on (%(source)s) (%(p)s:source_unread or %(p)s:source_exporter_missed))
       or
       -1 * (last_over_time(%(p)s:reported[%(memory)s]) >= 0) ^ 0
     |||),
@@ -40,7 +52,9 @@ local words = import 'words.libsonnet';
   // What holds while nothing is known.
   local remembered = [
     record('new_leader', |||
-      group by (%(lease)s) (lease_held_seconds%(only)s < lease_stall_after_seconds%(only)s)
+      group by (%(lease)s) (
+        lease_held_seconds%(only)s < on (%(lease)s) group_left () min by (%(lease)s) (lease_stall_after_seconds%(only)s)
+      )
       unless on (%(source)s) lease_source_info{%(also)skind="registry"}
     |||),
     record('last_known_state_void', 'group by (%(lease)s) (lease_authority_state{%(also)sstate="held"} == 1)', { state: 'no_leader' }),
@@ -55,6 +69,18 @@ local words = import 'words.libsonnet';
       )
       or
       0 * (last_over_time(%(p)s:last_known_state[%(memory)s]) == 1)
+    |||),
+    record('stall_unsettled', |||
+      group by (%(lease)s) (%(p)s:state{state="stalled"} == 1)
+      or
+      (
+        last_over_time(%(p)s:stall_unsettled[%(memory)s]) == 1
+        and on (%(lease)s) %(p)s:reported >= 0
+        unless on (%(lease)s) (%(p)s:state{state=~"active|idle"} == 1)
+        unless on (%(lease)s) lease_state_reason{%(also)sreason="progress_not_reported"} == 1
+      )
+      or
+      0 * (last_over_time(%(p)s:stall_unsettled[%(memory)s]) == 1)
     |||),
     record('alert_enabled', |||
       group by (%(alert)s) (lease_alert_enabled%(only)s)
@@ -77,15 +103,19 @@ local words = import 'words.libsonnet';
   local conditions = [
     record('alert_condition', 'group by (%(lease)s) (%(p)s:last_known_state{state="no_leader"} == 1)', { alert: 'LeaseNoLeader' }),
     record('alert_condition', |||
-      group by (%(lease)s) (%(p)s:last_known_state{state="stalled"} == 1)
-      unless on (%(lease)s) (
-        %(p)s:new_leader
-        unless on (%(lease)s) (
+      group by (%(lease)s) (
+        %(p)s:last_known_state{state="stalled"} == 1 unless on (%(lease)s) %(p)s:new_leader
+        or
+        %(p)s:stall_unsettled == 1
+        and on (%(lease)s) (
           changes(%(p)s:leadership_term[%(forgiven_window)s]) - 2 * resets(%(p)s:leadership_term[%(forgiven_window)s]) >= %(forgiven)d
         )
       )
     |||, { alert: 'LeaseWorkStalled' }),
-    record('alert_condition', 'group by (%(lease)s) (%(p)s:state{state="unknown"} == 1 or %(p)s:reported == 0)', { alert: 'LeaseStateUnknown' }),
+    record('alert_condition', |||
+      group by (%(lease)s) (%(p)s:state{state="unknown"} == 1 or %(p)s:reported == 0)
+      unless on (%(source)s) %(p)s:source_read_again
+    |||, { alert: 'LeaseStateUnknown' }),
     record('alert_condition', |||
       group by (%(lease)s) (
         changes(%(p)s:leadership_term[%(window)s]) - 2 * resets(%(p)s:leadership_term[%(window)s]) >= %(takeovers)d
@@ -98,7 +128,8 @@ local words = import 'words.libsonnet';
         or
         increase(lease_anomalies_total{%(also)sanomaly="epoch_regressed"}[%(window)s]) > 0
         or
-        %(p)s:alert_condition{alert="LeaseEpochRegressed"} and on (%(source)s) %(p)s:source_unread
+        %(p)s:alert_condition{alert="LeaseEpochRegressed"}
+        and on (%(source)s) (%(p)s:source_unread or %(p)s:source_exporter_missed)
       )
     |||, { alert: 'LeaseEpochRegressed' }),
     record('alert_condition', 'group by (%(lease)s) (increase(lease_anomalies_total{%(also)sanomaly="progress_from_stale_epoch"}[%(window)s]) > 0)', { alert: 'LeaseFencedWriter' }),

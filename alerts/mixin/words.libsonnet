@@ -14,6 +14,7 @@ function(config) {
   state: list(of(['source', 'lease', 'state'])),
   alert: list(of(['source', 'lease', 'alert'])),
   exporter: list(of(config.exporterLabels)),
+  target: list(of(['job', 'instance'])),
   reporter: list(of(['source'] + config.exporterLabels)),
 
   // In a template: an exporter by name, in `$row`.
@@ -25,6 +26,7 @@ function(config) {
 
   memory: config.memory,
   absent: config.absentMemory,
+  missed: config.missedMemory,
   window: config.window,
   takeovers: config.takeovers,
   forgiven: config.forgivenTakeovers,

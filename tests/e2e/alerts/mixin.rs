@@ -30,7 +30,12 @@ fn assert_same(rendered: &Value, shipped: &Value) {
 fn the_mixin_renders_to_the_shipped_files() {
     assert_same(&render("mixin.prometheusRules"), &yaml(&text(RULES)));
     assert_same(&render("mixin.prometheusAlerts"), &yaml(&text(ALERTS)));
+    let shipped = read(&root().join("deploy/grafana/lease-exporter.json"));
+    assert!(render(DASHBOARD) == yaml(&shipped), "the dashboard differs");
 }
+
+/// The dashboard of the mixin.
+const DASHBOARD: &str = "mixin.grafanaDashboards['lease-exporter.json']";
 
 #[test]
 fn the_mixin_is_formatted() {
@@ -164,6 +169,105 @@ fn test_of_the_configured() -> Value {
             "alert_rule_test": [{ "alertname": "LeaseWorkStalled", "eval_time": "5m", "exp_alerts": [fired] }],
         }],
     })
+}
+
+#[test]
+fn a_folder_of_runbooks_may_end_with_a_slash_or_not() {
+    for base in ["https://runbooks.example/at", "https://runbooks.example/at/"] {
+        let of = format!("(mixin {{ _config+:: {{ runbookBase: '{base}' }} }})");
+        let alert = &rules(&render(&format!("{of}.prometheusAlerts")))[0];
+        assert_eq!(alert["annotations"]["runbook_url"], "https://runbooks.example/at/LeaseNoLeader.md");
+        let dashboard = render(&DASHBOARD.replace("mixin", &of));
+        let variables = dashboard["templating"]["list"].as_array().unwrap();
+        let runbooks = variables.iter().find(|variable| variable["name"] == "runbooks").unwrap();
+        for at in ["/query", "/current/text", "/current/value"] {
+            assert_eq!(runbooks.pointer(at).unwrap(), "https://runbooks.example/at", "{at}");
+        }
+    }
+}
+
+/// The shipped dashboard does not choke on the series of a mixin that tells clusters apart; the rendered one does too.
+#[test]
+fn what_would_fire_is_shown_of_two_clusters_that_have_a_lease_of_one_name() {
+    const PANEL: &str = "What would fire, and what does";
+    let would = |cluster: &str, prefix: &str| {
+        format!("{prefix}:alert_would_fire{{cluster=\"{cluster}\",source=\"s\",lease=\"l\",alert=\"LeaseNoLeader\"}}")
+    };
+    let shown = tempfile::tempdir().unwrap();
+    let gives = |dashboard: &Value, prefix: &str, expected: Value| {
+        let panels = dashboard["panels"].as_array().unwrap();
+        let panel = panels.iter().find(|panel| panel["title"] == PANEL).unwrap();
+        let query = panel["targets"][0]["expr"].as_str().unwrap();
+        let query = ["cluster", "source", "lease"]
+            .iter()
+            .fold(query.to_owned(), |query, variable| query.replace(&format!("=~\"${variable}\""), "=~\".+\""));
+        // West alone has asked, and there alone nothing is wrong in between.
+        let series = [
+            (would("east", prefix), "1x3"),
+            (would("west", prefix), "1 1 stale 1"),
+            (would("west", prefix).replace("would_fire", "enabled"), "1x3"),
+        ];
+        let series = series.map(|(series, values)| json!({ "series": series, "values": values }));
+        let asked = ["1m", "2m"]
+            .iter()
+            .zip(expected.as_array().unwrap())
+            .map(|(time, samples)| json!({ "expr": query, "eval_time": time, "exp_samples": samples }));
+        let test = json!({ "evaluation_interval": "1m", "tests": [{ "interval": "1m", "input_series": series,
+            "promql_expr_test": asked.collect::<Vec<_>>() }] });
+        std::fs::write(shown.path().join("test.yaml"), test.to_string()).unwrap();
+        let (content, said) = run(shown.path(), &["test", "rules", "test.yaml"]);
+        assert!(content, "{said}");
+    };
+    let one = |labels: &str, value: u8| json!({ "labels": format!("{{{labels}}}"), "value": value });
+    let of = "source=\"s\",lease=\"l\",alert=\"LeaseNoLeader\"";
+    // One that is not enabled here does not count as firing because it is enabled there.
+    gives(&render(DASHBOARD), "lease", json!([[one(of, 2)], [one(of, 1)]]));
+    let (east, west) = (format!("cluster=\"east\",{of}"), format!("cluster=\"west\",{of}"));
+    let configured = render(&format!("{CONFIGURED} {}", DASHBOARD.replace("mixin", "configured")));
+    gives(&configured, "scheduling", json!([[one(&east, 1), one(&west, 2)], [one(&east, 1)]]));
+}
+
+/// Each query of the rendered dashboard is one, of the chosen clusters alone, and its legends and tables tell them apart.
+#[test]
+fn the_dashboard_tells_clusters_apart_where_the_rules_do() {
+    let dashboard = render(&format!("{CONFIGURED} {}", DASHBOARD.replace("mixin", "configured")));
+    let variables = dashboard["templating"]["list"].as_array().unwrap();
+    let named: Vec<_> = variables.iter().map(|variable| variable["name"].as_str().unwrap()).collect();
+    assert_eq!(named, ["datasource", "runbooks", "cluster", "source", "lease"]);
+    let asked: Vec<_> = variables[2..].iter().map(|variable| variable["query"]["query"].as_str().unwrap()).collect();
+    let expected = [
+        "label_values(lease_source_up, cluster)",
+        "label_values(lease_source_up{cluster=~\"$cluster\"}, source)",
+        "label_values(lease_state{cluster=~\"$cluster\", source=~\"$source\"}, lease)",
+    ];
+    assert_eq!(asked, expected);
+    let mut records = Vec::new();
+    for panel in dashboard["panels"].as_array().unwrap() {
+        for target in panel["targets"].as_array().into_iter().flatten() {
+            let query = target["expr"].as_str().unwrap();
+            let sources = query.matches("source=~\"$source\"").count();
+            assert_eq!(query.matches("{cluster=~\"$cluster\", source=~\"$source\"").count(), sources, "{query}");
+            for word in ["by (source", "on (source", "by (instance", "lease:"] {
+                assert!(!query.contains(word), "{query}");
+            }
+            let legend = target["legendFormat"].as_str().unwrap_or_default();
+            let names_one = ["{{source}}", "{{instance}}"].iter().any(|label| legend.contains(label));
+            assert_eq!(legend.contains("{{cluster}}"), names_one, "{legend}");
+            let query = query.replace("$__rate_interval", "1m");
+            records.push(json!({ "record": format!("shown:{}", records.len()), "expr": query }));
+        }
+        for step in panel["transformations"].as_array().into_iter().flatten().filter(|step| step["id"] == "organize") {
+            let keys = |of: &str| step["options"][of].as_object().unwrap().keys().cloned().collect::<Vec<_>>();
+            assert!(keys("indexByName").contains(&"cluster".to_owned()), "{step}");
+            assert_eq!(keys("indexByName"), keys("renameByName"));
+        }
+    }
+    assert!(dashboard.to_string().contains("&var-cluster=${__data.fields.cluster:percentencode}&var-source="));
+    let shown = tempfile::tempdir().unwrap();
+    let group = json!({ "groups": [{ "name": "shown", "rules": records }] });
+    std::fs::write(shown.path().join("shown.yaml"), group.to_string()).unwrap();
+    let (well_formed, said) = run(shown.path(), &["check", "rules", "--lint=none", "shown.yaml"]);
+    assert!(well_formed, "{said}");
 }
 
 /// Every test of the rules holds for those of a mixin that tells clusters apart, once its series say of which they are.

@@ -106,3 +106,23 @@ fn an_exporter_that_is_down_stays_in_the_table() {
     ];
     gives(&series, "Exporters", "A", &[(r#"{instance="a"}"#, 0.0)]);
 }
+
+fn counted(name: &str, instance: &str, values: &str) -> Value {
+    let labels = format!("source=\"s\",job=\"j\",instance=\"{instance}\",reason=\"r\"");
+    json!({ "series": format!("{name}{{{labels}}}"), "values": values })
+}
+
+#[test]
+fn a_row_that_two_exporters_reject_counts_once() {
+    let rejected = |instance, values| counted("lease_source_rows_rejected_total", instance, values);
+    let series = [rejected("a", "0 2 4 6"), rejected("b", "0 1 2 3")];
+    gives(&series, "Rows rejected, by reason", "A", &[(r#"{reason="r"}"#, 6.0)]);
+}
+
+#[test]
+fn failed_reads_are_those_of_each_exporter() {
+    let failed = |instance, values| counted("lease_source_read_failures_total", instance, values);
+    let series = [failed("a", "0 2 4 6"), failed("b", "0 0 0 0")];
+    let expected = [(r#"{instance="a", reason="r"}"#, 6.0), (r#"{instance="b", reason="r"}"#, 0.0)];
+    gives(&series, "Failed reads, by reason", "A", &expected);
+}

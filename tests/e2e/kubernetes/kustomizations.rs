@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
-use super::objects::{Object, at, parse};
+use super::objects::{Object, Pod, at, parse};
 use super::rules::Rules;
-use super::tools::{kustomize, repository};
+use super::tools::{kustomize, repository, try_kustomize};
 
 /// The folders under one of `deploy/kubernetes/` that hold a kustomization of a kind.
 fn of_kind(kind: &str, folder: &Path) -> Vec<PathBuf> {
@@ -32,6 +32,11 @@ fn folder(path: &str) -> PathBuf {
 
 /// What becomes of files and folders of `deploy/kubernetes/` together.
 fn overlay(resources: &[&str], components: &[&str], files: &[(&str, &Value)]) -> Vec<Object> {
+    try_overlay(resources, components, files).unwrap_or_else(|said| panic!("{said}"))
+}
+
+/// The same, where kustomize may refuse it.
+fn try_overlay(resources: &[&str], components: &[&str], files: &[(&str, &Value)]) -> Result<Vec<Object>, String> {
     let here = tempfile::Builder::new().prefix("overlay-").tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
     // kustomize takes relative paths alone.
     let up: PathBuf = here.path().canonicalize().unwrap().components().skip(1).map(|_| "..").collect();
@@ -52,7 +57,7 @@ fn overlay(resources: &[&str], components: &[&str], files: &[(&str, &Value)]) ->
         "images": [{ "name": "lease-exporter", "newTag": env!("CARGO_PKG_VERSION") }],
     });
     fs::write(here.path().join("kustomization.yaml"), kustomization.to_string()).unwrap();
-    kustomize(here.path())
+    try_kustomize(here.path())
 }
 
 fn kinds(objects: &[Object]) -> BTreeSet<&str> {
@@ -94,34 +99,113 @@ fn the_right_to_read_leases_is_no_more_than_that() {
     assert_eq!(binding.at("/subjects/0/name"), of_kind("Deployment").at("/spec/template/spec/serviceAccountName"));
 }
 
+/// Something of a kind that makes pods, with a container `main` in them.
+fn workload(kind: &str, name: &str, labels: Value) -> Value {
+    let version = if kind.ends_with("Job") { "batch/v1" } else { "apps/v1" };
+    let pods = json!({
+        "metadata": { "labels": { "app": name } },
+        "spec": { "containers": [{ "name": "main", "image": "main:1" }] },
+    });
+    let spec = if kind == "CronJob" {
+        json!({ "schedule": "@daily", "jobTemplate": { "spec": { "template": pods } } })
+    } else {
+        json!({ "template": pods })
+    };
+    json!({ "apiVersion": version, "kind": kind, "metadata": { "name": name, "labels": labels }, "spec": spec })
+}
+
+const ASKS: &str = "lease-exporter/sidecar";
+
 #[test]
 fn a_sidecar_goes_into_what_asks_for_it_and_nothing_else() {
-    let set = |name: &str, labels: Value| {
-        json!({
-            "apiVersion": "apps/v1",
-            "kind": "StatefulSet",
-            "metadata": { "name": name, "labels": labels },
-            "spec": {
-                "serviceName": name,
-                "selector": { "matchLabels": { "app": name } },
-                "template": {
-                    "metadata": { "labels": { "app": name } },
-                    "spec": { "containers": [{ "name": "main", "image": "main:1" }] },
-                },
-            },
-        })
-    };
-    let asks = set("asks", json!({ "lease-exporter/sidecar": "true" }));
-    let silent = set("silent", json!({ "app": "silent" }));
-    for (component, list) in [("sidecar/native", "initContainers"), ("sidecar/plain", "containers")] {
+    let native =
+        ["Deployment", "StatefulSet", "DaemonSet", "Job"].map(|kind| ("sidecar/native", "initContainers", kind));
+    let plain = ["Deployment", "StatefulSet", "DaemonSet"].map(|kind| ("sidecar/plain", "containers", kind));
+    for (component, list, kind) in native.into_iter().chain(plain) {
+        let asks = workload(kind, "asks", json!({ ASKS: "true" }));
+        let silent = workload(kind, "silent", json!({ "app": "silent" }));
         let objects = overlay(&[], &[component], &[("asks.json", &asks), ("silent.json", &silent)]);
         let of = |name| objects.iter().find(|object| object.text("/metadata/name") == name).unwrap();
         assert_eq!(of("silent").0, silent);
         let pod = of("asks").pod().unwrap();
-        assert_eq!(pod.spec[list][0]["name"], "lease-exporter", "{component}");
+        assert_eq!(pod.spec[list][0]["name"], "lease-exporter", "{component} {kind}");
         assert!(pod.spec["containers"].as_array().unwrap().iter().any(|container| container["name"] == "main"));
         assert_eq!(pod.metadata["labels"], json!({ "app": "asks", "lease-exporter/scrape": "true" }));
     }
+}
+
+#[test]
+fn what_asks_for_a_sidecar_that_it_cannot_have_is_told_so() {
+    let refused = [
+        ("sidecar/native", "CronJob", "no sidecar goes into this kind"),
+        ("sidecar/native", "ReplicaSet", "no sidecar goes into this kind"),
+        ("sidecar/plain", "Job", "no second container goes into this kind"),
+        ("sidecar/plain", "CronJob", "no second container goes into this kind"),
+    ];
+    for (component, kind, reason) in refused {
+        let asks = workload(kind, "asks", json!({ ASKS: "true" }));
+        let said = try_overlay(&[], &[component], &[("asks.json", &asks)]).expect_err(kind);
+        assert!(said.contains(reason) && said.contains("standalone"), "{component} {kind}: {said}");
+        let silent = workload(kind, "silent", json!({}));
+        assert_eq!(overlay(&[], &[component], &[("silent.json", &silent)])[0].at("/spec"), &silent["spec"]);
+    }
+}
+
+#[test]
+fn a_stand_alone_exporter_beside_sidecars_is_the_one_that_it_is_alone() {
+    let scheduler = workload("Deployment", "scheduler", json!({ ASKS: "true" }));
+    for component in ["sidecar/native", "sidecar/plain"] {
+        let both = overlay(&["standalone"], &[component], &[("scheduler.json", &scheduler)]);
+        let of = |name| both.iter().find(|object| object.id() == format!("Deployment/{name}")).unwrap().pod().unwrap();
+        let names = |pod: Pod<'_>| pod.containers().map(|container| container["name"].clone()).collect::<Vec<_>>();
+        assert_eq!(names(of("lease-exporter")), ["lease-exporter"], "{component}");
+        assert_eq!(names(of("scheduler")), ["lease-exporter", "main"], "{component}");
+    }
+}
+
+/// What is under `/run/secrets/` in a text: the Secrets' names and their keys.
+fn secrets_named(text: &str) -> BTreeSet<(String, String)> {
+    let named = text.split("/run/secrets/").skip(1).filter_map(|rest| {
+        let is_of_a_path = |letter: char| letter.is_alphanumeric() || "-./".contains(letter);
+        let (secret, key) = rest.split(|letter| !is_of_a_path(letter)).next()?.split_once('/')?;
+        Some((secret.to_owned(), key.to_owned()))
+    });
+    named.collect()
+}
+
+#[test]
+fn an_example_asks_for_every_secret_that_it_names_and_the_readme_makes_it() {
+    let readme = fs::read_to_string(folder("README.md")).unwrap();
+    let made: BTreeSet<_> = readme
+        .lines()
+        .filter_map(|line| line.trim_start().strip_prefix("$ kubectl create secret generic "))
+        .flat_map(|line| {
+            let (name, files) = line.split_once(' ').unwrap();
+            let keys = files.split("--from-file=").skip(1).map(|file| file.split('=').next().unwrap());
+            keys.map(|key| (name.to_owned(), key.to_owned())).collect::<Vec<_>>()
+        })
+        .collect();
+    let mut named_at_all = BTreeSet::new();
+    for example in of_kind("Kustomization", &folder("examples")) {
+        let objects = kustomize(&example);
+        let named = secrets_named(&objects.iter().map(|object| object.0.to_string()).collect::<String>());
+        assert!(named.is_subset(&made), "{}: {named:?}; the README makes {made:?}", example.display());
+        let pod = objects.iter().find_map(Object::pod).unwrap();
+        let volumes = pod.spec["volumes"].as_array().unwrap();
+        let secret = volumes
+            .iter()
+            .find_map(|volume| volume.get("secret").filter(|_| volume["name"] == "lease-exporter-secrets"));
+        let secret = secret.unwrap();
+        let items = secret["items"].as_array().into_iter().flatten();
+        let asked: BTreeSet<_> =
+            items.map(|item| ("lease-exporter".to_owned(), item["key"].as_str().unwrap().to_owned())).collect();
+        let of_exporter: BTreeSet<_> = named.iter().filter(|(name, _)| name == "lease-exporter").cloned().collect();
+        assert_eq!(asked, of_exporter, "{}", example.display());
+        // Whoever needs none is not held up for it.
+        assert_eq!(secret["optional"], asked.is_empty(), "{}", example.display());
+        named_at_all.extend(named);
+    }
+    assert_eq!(named_at_all, made, "and none that nobody names");
 }
 
 #[test]
@@ -152,7 +236,10 @@ fn a_sidecar_differs_from_a_second_container_in_its_place_alone() {
     let volumes = |pod: &Value| -> Vec<Value> {
         let all = pod["volumes"].as_array().unwrap().iter();
         let of_exporter = all.filter(|volume| volume["name"].as_str().unwrap().starts_with("lease-exporter"));
-        of_exporter.cloned().map(without_hash).collect()
+        let mut volumes: Vec<_> = of_exporter.cloned().map(without_hash).map(without_keys).collect();
+        // A patch moves what it touches to the front.
+        volumes.sort_by_key(|volume| volume["name"].to_string());
+        volumes
     };
     assert_eq!(volumes(&native), volumes(&plain));
 }
@@ -162,6 +249,14 @@ fn without_hash(mut volume: Value) -> Value {
     if let Some(name) = volume.pointer_mut("/configMap/name") {
         let text = name.as_str().unwrap();
         *name = text[..text.rfind('-').unwrap()].into();
+    }
+    volume
+}
+
+/// Which keys of the Secret there must be is the example's own.
+fn without_keys(mut volume: Value) -> Value {
+    if let Some(secret) = volume.pointer_mut("/secret").and_then(Value::as_object_mut) {
+        secret.retain(|key, _| key != "items" && key != "optional");
     }
     volume
 }

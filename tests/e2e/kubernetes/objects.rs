@@ -43,7 +43,7 @@ impl Object {
     pub(super) fn pod(&self) -> Option<Pod<'_>> {
         let path = match self.kind() {
             "Pod" => "",
-            "Deployment" | "StatefulSet" => "/spec/template",
+            "Deployment" | "StatefulSet" | "DaemonSet" | "Job" => "/spec/template",
             _ => return None,
         };
         let within = |part| self.at(&format!("{path}/{part}"));

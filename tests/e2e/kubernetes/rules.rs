@@ -148,10 +148,12 @@ fn wrong_reference(object: &Object, objects: &[Object]) -> Vec<String> {
             let port = object.at("/spec/ports/0/targetPort");
             pods.iter().any(|pod| pod.has(object.at("/spec/selector"), port))
         }
-        // Without pods it is for those of somebody else.
+        // Without pods but for a test's it is for those of somebody else.
         "PodMonitor" => {
             let port = object.at("/spec/podMetricsEndpoints/0/port");
-            pods.is_empty() || pods.iter().any(|pod| pod.has(object.at("/spec/selector/matchLabels"), port))
+            let mut lasting =
+                pods.iter().filter(|pod| at(pod.metadata, "/annotations/helm.sh~1hook").is_null()).peekable();
+            lasting.peek().is_none() || lasting.any(|pod| pod.has(object.at("/spec/selector/matchLabels"), port))
         }
         "ServiceMonitor" => objects.iter().filter(|object| object.kind() == "Service").any(|service| {
             includes(service.at("/metadata/labels"), object.at("/spec/selector/matchLabels"))

@@ -28,8 +28,15 @@ fn run<A: AsRef<OsStr>>(program: &str, arguments: impl IntoIterator<Item = A>) -
 
 /// What a kustomization makes.
 pub(super) fn kustomize(folder: &Path) -> Vec<Object> {
-    let yaml = run("kubectl", [OsStr::new("kustomize"), folder.as_os_str()]);
-    parse(&yaml.unwrap_or_else(|error| panic!("{}: {error}", folder.display())))
+    try_kustomize(folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()))
+}
+
+/// What a kustomization makes.
+///
+/// # Errors
+/// Why kustomize refuses it.
+pub(super) fn try_kustomize(folder: &Path) -> Result<Vec<Object>, String> {
+    run("kubectl", [OsStr::new("kustomize"), folder.as_os_str()]).map(|yaml| parse(&yaml))
 }
 
 /// A command of Helm.

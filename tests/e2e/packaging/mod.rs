@@ -4,6 +4,7 @@ mod debian;
 mod filter;
 mod notify;
 mod passed;
+mod publication;
 mod release;
 mod sandbox;
 mod socket;

@@ -2,6 +2,8 @@
 
 use std::os::unix::fs::PermissionsExt as _;
 
+use serde_json::Value;
+
 use super::unit::repository;
 
 fn workflows() -> Vec<String> {
@@ -22,6 +24,45 @@ fn every_action_is_pinned_by_its_whole_commit_and_says_its_version() {
         assert!(commit.len() == 40 && commit.chars().all(|digit| digit.is_ascii_hexdigit()), "{action}");
         assert!(version.split('.').count() == 3, "{action}");
     }
+}
+
+fn release() -> Value {
+    serde_saphyr::from_str(&std::fs::read_to_string(repository(".github/workflows/release.yml")).unwrap()).unwrap()
+}
+
+#[test]
+fn the_forges_own_token_goes_to_the_forge_alone() {
+    let mut given = 0;
+    for line in workflows().iter().flat_map(|text| text.lines()).filter(|line| line.contains("github.token")) {
+        given += 1;
+        // What `gh` reads, and nothing else.
+        assert_eq!(line.trim(), "GH_TOKEN: ${{ github.token }}");
+    }
+    assert!(given >= 2, "{given}");
+    for (name, job) in release()["jobs"].as_object().unwrap() {
+        for step in job["steps"].as_array().unwrap() {
+            let logs_in = step["run"].as_str().is_some_and(|run| run.contains("docker login"));
+            assert_eq!(logs_in, step["env"]["PASSWORD"] == "${{ secrets.IMAGE_REGISTRY_PASSWORD }}", "{name}: {step}");
+            assert!(!logs_in || step["env"]["GH_TOKEN"].is_null(), "{name}: {step}");
+        }
+    }
+}
+
+#[test]
+fn what_is_published_is_attested_before_and_the_image_made_of_it_after() {
+    let release = release();
+    let jobs = &release["jobs"];
+    let needs = |job: &str, other: &str| jobs[job]["needs"].as_array().unwrap().iter().any(|needed| needed == other);
+    assert!(
+        needs("attest", "test") && needs("attest", "build") && needs("publish", "attest") && needs("image", "publish")
+    );
+    let steps: Vec<String> = jobs["attest"]["steps"].as_array().unwrap().iter().map(Value::to_string).collect();
+    let first = |text: &str| steps.iter().position(|step| step.contains(text)).unwrap_or_else(|| panic!("no {text}"));
+    assert!(first("sha256sums.txt") < first("attest-build-provenance"));
+    assert!(first("attest-build-provenance") < first("upload-artifact"));
+    let image = jobs["image"]["steps"].to_string();
+    assert!(image.contains("gh release download") && image.contains("sha256sum --check --strict"), "{image}");
+    assert!(!image.contains("cargo"), "{image}");
 }
 
 #[test]

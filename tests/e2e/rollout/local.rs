@@ -2,7 +2,7 @@
 
 use std::hash::{BuildHasher, RandomState};
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use rustix::process::{Pid, Signal};
@@ -20,13 +20,18 @@ pub(super) struct Local {
 impl Local {
     /// Starts it in a hurry, on free ports, and waits until everything runs.
     pub(super) fn up(options: &[&str]) -> Self {
+        Self::up_in(&std::env::temp_dir(), options)
+    }
+
+    /// The same, with its private folder in this one.
+    pub(super) fn up_in(folder: &Path, options: &[&str]) -> Self {
         // Below those that the system gives to clients, and away from where other servers of tests are.
         let port = 28_000 + RandomState::new().hash_one(0) % 4_000;
         let up = concat!(env!("CARGO_MANIFEST_DIR"), "/deploy/local/up");
         let mut command = Command::new("bash");
         // In one stream, so that whoever waits in vain for it to be up is told why.
         command.args(["-c", "exec \"$0\" \"$@\" 2>&1", up, "--hurry", "--ports-from", &port.to_string(), "--program"]);
-        command.arg(program()).args(options);
+        command.arg(program()).args(options).env("TMPDIR", folder);
         let process = Process::start(command);
         process.stdout.wait_for("End it all");
         let said = process.stdout.text();
@@ -70,6 +75,13 @@ impl Local {
         let before = std::fs::read(self.folder().join("exporter.yml")).unwrap();
         assert!(Command::new("sh").args(["-c", &command]).status().unwrap().success(), "{command}");
         assert_ne!(std::fs::read(self.folder().join("exporter.yml")).unwrap(), before);
+    }
+
+    /// Waits until it says this, and gives all that it has said.
+    pub(super) fn says(&self, text: &str) -> String {
+        let process = self.process.as_ref().unwrap();
+        process.stdout.wait_for(text);
+        process.stdout.text()
     }
 
     /// Sends it a signal, and gives its exit code once it has ended.

@@ -5,6 +5,7 @@ mod image;
 mod inhibition;
 mod leftovers;
 mod local;
+mod options;
 mod servers_themselves;
 mod shipped;
 mod story;

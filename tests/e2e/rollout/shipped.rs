@@ -3,6 +3,8 @@
 use std::path::Path;
 use std::process::Command;
 
+use serde_json::Value;
+
 use crate::harness::run;
 use crate::servers;
 
@@ -39,6 +41,41 @@ fn the_exporter_accepts_the_configuration_of_the_local_stack() {
     assert_eq!(checked.code, Some(0), "{}", checked.all());
 }
 
+fn yaml(path: &str) -> Value {
+    serde_saphyr::from_str(&std::fs::read_to_string(shipped(path)).unwrap()).unwrap()
+}
+
+/// Else the exporters of one stack have a token each for one holder.
+#[test]
+fn the_exporters_of_the_local_stack_have_one_key_that_lies_beside_their_configuration() {
+    let named = yaml("deploy/local/exporter.yml")["token_key_file"].as_str().unwrap().to_owned();
+    assert!(!named.contains('/'), "{named}");
+    shipped(&format!("deploy/local/{named}"));
+}
+
+#[test]
+fn prometheus_looks_as_often_in_compose_as_elsewhere_and_as_grafana_is_told() {
+    let [shipped, compose] = ["prometheus.yml", "compose.yml"].map(|file| {
+        let mut configuration = yaml(&format!("deploy/prometheus/{file}"));
+        *configuration.pointer_mut("/alerting/alertmanagers/0/static_configs/0/targets").unwrap() = Value::Null;
+        *configuration.pointer_mut("/scrape_configs/0/static_configs/0/targets").unwrap() = Value::Null;
+        configuration
+    });
+    assert_eq!(shipped, compose);
+    let source = yaml("deploy/grafana/provisioning/datasources/prometheus.yml");
+    assert_eq!(source["datasources"][0]["jsonData"]["timeInterval"], shipped["global"]["scrape_interval"]);
+}
+
+/// Grafana does not start with two defaults, and changes a data source of the same name.
+#[test]
+fn the_data_source_gets_in_nobodys_way() {
+    let source = yaml("deploy/grafana/provisioning/datasources/prometheus.yml")["datasources"][0].take();
+    assert_ne!(source["isDefault"], true);
+    for name in ["name", "uid"] {
+        assert!(source[name].as_str().unwrap().contains("lease-exporter"), "{source}");
+    }
+}
+
 #[test]
 fn amtool_accepts_the_configuration_of_alertmanager_and_routes_by_severity() {
     let configuration = shipped("deploy/alertmanager/alertmanager.yml");
@@ -51,5 +88,7 @@ fn amtool_accepts_the_configuration_of_alertmanager_and_routes_by_severity() {
     };
     assert_eq!(route(&["alertname=LeaseWorkStalled", "severity=critical"]), "on-call");
     assert_eq!(route(&["alertname=LeaseSourceDown", "severity=warning"]), "team");
-    assert_eq!(route(&["alertname=SomethingElse"]), "nobody");
+    for severity in ["critical", "warning"] {
+        assert_eq!(route(&["alertname=SomethingElse", &format!("severity={severity}")]), "nobody");
+    }
 }

@@ -1,6 +1,8 @@
 {{- define "lease-exporter.name" -}}
-{{- $both := printf "%s-%s" .Release.Name .Chart.Name }}
-{{- contains .Chart.Name .Release.Name | ternary .Release.Name $both | trunc 58 | trimSuffix "-" }}
+{{- /* A Service's name begins with a letter and has no dots, a release's may. */}}
+{{- $release := .Release.Name | replace "." "-" }}
+{{- $both := regexMatch "^[0-9]" $release | ternary (printf "%s-%s" .Chart.Name $release) (printf "%s-%s" $release .Chart.Name) }}
+{{- and (contains .Chart.Name $release) (not (regexMatch "^[0-9]" $release)) | ternary $release $both | trunc 58 | trimSuffix "-" }}
 {{- end }}
 
 {{- define "lease-exporter.selector" -}}
@@ -15,8 +17,28 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
 helm.sh/chart: {{ .Chart.Name }}-{{ .Chart.Version | replace "+" "_" }}
 {{- end }}
 
+{{- /* What the chart says itself (`own`, YAML) and what the values add to it (`more`, of the key `of`). */}}
+{{- define "lease-exporter.and" -}}
+{{- $own := .own | fromYaml }}
+{{- $of := .of }}
+{{- range $key, $value := .more }}
+{{- if hasKey $own $key }}{{ fail (printf "%s: %s is the chart's own" $of $key) }}{{ end }}
+{{- end }}
+{{- .own }}
+{{- with .more }}
+{{ toYaml . }}
+{{- end }}
+{{- end }}
+
+{{- /* What selects a sidecar's pod: only this release's, for another's monitor would scrape it a second time. */}}
+{{- define "lease-exporter.scraped" -}}
+lease-exporter/scrape: {{ include "lease-exporter.name" . }}
+{{- end }}
+
 {{- define "lease-exporter.image" -}}
-{{ .Values.image.repository }}:{{ .Values.image.tag | default .Chart.AppVersion }}
+{{- with .Values.image }}
+{{- .repository }}{{ if .digest }}@{{ .digest }}{{ else }}:{{ .tag | default $.Chart.AppVersion }}{{ end }}
+{{- end }}
 {{- end }}
 
 {{- /* The exporter refuses a secret in its configuration, but by then it would stand in a ConfigMap. */}}
@@ -24,8 +46,14 @@ helm.sh/chart: {{ .Chart.Name }}-{{ .Chart.Version | replace "+" "_" }}
 {{- $belongs := "belongs into the Secret that secretName names, and into config only the file's name" }}
 {{- if hasKey .Values.config "token_key" }}{{ fail (printf "config.token_key: the key %s: token_key_file" $belongs) }}{{ end }}
 {{- range .Values.config.sources }}
-{{- if or (hasKey . "password") (regexMatch "^[^/]*//[^/?#@]*:[^/?#@]*@" (toString .store)) }}
-{{- fail (printf "config.sources: the password of source %v %s: password_file" (.name | default "without a name") $belongs) }}
+{{- /* As the exporter looks for them: it takes no parameters, and an SQLite file's path may have any letter. */}}
+{{- $store := toString .store }}
+{{- $place := regexReplaceAll "^[^:/?#@]*://" $store "" }}
+{{- $named := and (not (hasPrefix "sqlite:///" $store)) (regexMatch "(?s):.*@" $place) }}
+{{- $parameters := or (regexMatch "[?#]" $place) (and (eq $place $store) (contains "=" $store)) }}
+{{- if or (hasKey . "password") $named $parameters }}
+{{- $more := $parameters | ternary "; an address takes no parameters, see the keys tls, schema and the like" "" }}
+{{- fail (printf "config.sources: the password of source %v %s: password_file%s" (.name | default "without a name") $belongs $more) }}
 {{- end }}
 {{- end }}
 {{- toYaml .Values.config }}
@@ -68,8 +96,8 @@ seccompProfile:
     secretName: {{ .Values.secretName }}
     # Whoever the exporter runs as must read them, and no container sees them that does not mount this volume.
     defaultMode: 0444
-    {{- if eq .Values.mode "sidecar" }}
-    # The pod starts without the Secret too, because an observer must not hold up what it observes.
+    {{- if and (eq .Values.mode "sidecar") (not .Values.config.token_key_file) }}
+    # What it names is read for each connection, so the pod starts without it: an observer must not hold up what it observes.
     optional: true
     {{- end }}
 {{- end }}
@@ -90,6 +118,9 @@ seccompProfile:
   args:
     - --config.file=/etc/lease-exporter/exporter.yml
     {{- range .Values.extraArgs }}
+    {{- if regexMatch "^--(config[.]file|web[.](listen-address|systemd-socket|telemetry-path))(=|$)" . }}
+    {{- fail (printf "extraArgs: %s is the chart's own: probes, ports, Service and monitor stand on where it is" .) }}
+    {{- end }}
     - {{ . | quote }}
     {{- end }}
   ports:
