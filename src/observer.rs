@@ -8,6 +8,7 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 use crate::expose::metrics::{Exposition, Rendered};
+use crate::history::History;
 use crate::lease::{Memory, SourceSnapshot};
 use crate::store::Store;
 
@@ -18,6 +19,8 @@ use source::{Look, Source};
 pub struct Observed {
     /// What the look showed.
     pub snapshot: Arc<SourceSnapshot>,
+    /// What the looks until then showed.
+    pub history: History,
     /// The same as metrics.
     pub text: Rendered,
 }

@@ -9,6 +9,7 @@ use tokio::time::Instant;
 
 use crate::expose::metrics::Rendered;
 use crate::expose::sample;
+use crate::history::History;
 use crate::observer::Observed;
 use crate::web::Content;
 
@@ -58,7 +59,10 @@ impl Content for Fake {
     async fn snapshots(&self, _deadline: Instant) -> Vec<Arc<Observed>> {
         sample::snapshots()
             .into_iter()
-            .map(|snapshot| Arc::new(Observed { snapshot: Arc::new(snapshot), text: Rendered::default() }))
+            .map(|snapshot| {
+                let (snapshot, history) = (Arc::new(snapshot), History::default());
+                Arc::new(Observed { snapshot, history, text: Rendered::default() })
+            })
             .collect()
     }
 }
