@@ -43,6 +43,8 @@ pub(super) struct Interrupted {
     /// The first look that showed it.
     pub(super) shown: Tick,
     pub(super) to: Tick,
+    /// Whether the look at its end could read the store.
+    pub(super) read_after: bool,
     pub(super) why: Interruption,
 }
 
@@ -87,7 +89,8 @@ impl Looks {
         let mut from = at;
         if let Some((last, outcome_before)) = before {
             if self.usual.is_gap(at.since(last)) {
-                self.interrupted(Interrupted { from: last, shown: at, to: at, why: Interruption::NotLooked });
+                let (read_after, why) = (outcome.is_ok(), Interruption::NotLooked);
+                self.interrupted(Interrupted { from: last, shown: at, to: at, read_after, why });
             } else {
                 match (outcome_before, outcome) {
                     (Ok(()), _) => from = last,
@@ -95,6 +98,7 @@ impl Looks {
                         // Until a look could read it again, it could not.
                         if let Some(interrupted) = self.interruptions.back_mut() {
                             interrupted.to = at;
+                            interrupted.read_after = after.is_ok();
                         }
                         if Err(before) == after {
                             return;
@@ -106,7 +110,8 @@ impl Looks {
         match outcome {
             Ok(()) => self.last_read = Some(at),
             Err(failure) => {
-                self.interrupted(Interrupted { from, shown: at, to: at, why: Interruption::NotReadable(failure) });
+                let why = Interruption::NotReadable(failure);
+                self.interrupted(Interrupted { from, shown: at, to: at, read_after: false, why });
             }
         }
     }

@@ -41,17 +41,18 @@ pub(super) fn of(track: Option<&Track>, looks: &Looks) -> Vec<Stretch> {
         if last < begins {
             continue;
         }
-        let mut from = change.from.max(begins);
+        // From when on it was seen, if it was.
+        let mut from = Some(change.from.max(begins));
         let seen = Seen::State(change.state, change.reason);
         while let Some(interrupted) = next.filter(|interrupted| interrupted.from <= last) {
-            if interrupted.from >= from {
+            if let Some(from) = from.filter(|from| *from <= interrupted.from) {
                 stretches.push(Stretch::of(from, interrupted.from, seen));
             }
             stretches.push(interrupted.into());
-            from = interrupted.to;
+            from = interrupted.read_after.then_some(interrupted.to);
             next = interruptions.next();
         }
-        if from <= last {
+        if let Some(from) = from.filter(|from| *from <= last) {
             stretches.push(Stretch::of(from, last, seen));
         }
     }
@@ -67,7 +68,7 @@ impl Stretch {
 
 impl From<&Interrupted> for Stretch {
     fn from(interrupted: &Interrupted) -> Self {
-        let Interrupted { from, shown, to, why } = *interrupted;
+        let Interrupted { from, shown, to, why, .. } = *interrupted;
         Self { from: from.time(), shown: shown.time(), to: to.time(), seen: Seen::Nothing(why) }
     }
 }

@@ -107,7 +107,11 @@ fn looks_that_follow_each_other_and_agree_are_one_stretch_and_all_else_is_left_o
             "active 0-15, store_timeout 15-60, active 60-60",
             "active since 60; before: not readable from 15, active",
         ),
-        (&[(0, A), (15, A), (30, T), (45, T)], "active 0-15, store_timeout 15-45", "nothing since 30; before: active at 15"),
+        (
+            &[(0, A), (15, A), (30, T), (45, T)],
+            "active 0-15, store_timeout 15-45",
+            "nothing since 30; before: active at 15",
+        ),
         (
             &[(0, A), (15, T), (30, U), (45, S)],
             "active 0-0, store_timeout 0-30, store_unreachable 30-45, stalled 45-45",

@@ -2,17 +2,20 @@
 //!
 //! | path | answer |
 //! |---|---|
-//! | `/` | the status page |
+//! | `/`, `/lease` | the status page: all leases, or one with its evidence |
+//! | `/live` | the same as a stream of events: what the page shows, each time that it is another |
 //! | `/metrics`, or as `--web.telemetry-path` says | the metrics, as Prometheus text |
 //! | `/api/v1/leases` | the leases as JSON, as [`json`](crate::expose::json) describes |
 //! | `/-/healthy`, `/-/ready` | 200 while the server runs; they say nothing of a store or a lease |
 //! | `/style.css`, `/live.js`, `/favicon.ico` | what the page asks for |
 //!
-//! Every path takes GET and HEAD, ignores the query, and never reads a body. A request can choose nothing but the path
-//! and how long it is willing to wait, so it cannot make the exporter read anything that is not configured.
+//! Every path takes GET and HEAD and never reads a body. A request can choose nothing but the path, what of all that was
+//! read the page shows, and how long it is willing to wait: it cannot make the exporter read anything that is not
+//! configured.
 
 mod body;
 mod deadline;
+mod live;
 mod reply;
 mod server;
 mod site;

@@ -78,6 +78,7 @@ pub async fn serve(listener: TcpListener, site: Arc<Site<impl Content>>, limits:
         () = accepting => {}
         () = shutdown.cancelled() => {}
     }
+    site.end_streams();
     if timeout(limits.drain, graceful.shutdown()).await.is_err() {
         tracing::warn!(limit = ?limits.drain, "requests still under way at the end of the shutdown limit were cut off");
     }

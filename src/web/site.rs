@@ -13,8 +13,10 @@ use tokio::time::Instant;
 use super::Content;
 use super::body::Chunks;
 use super::deadline::Patience;
+use super::live::Streams;
 use super::reply::{self, Reply};
 use crate::clock;
+use crate::expose::page::{Looked, Now, Rendered, View};
 use crate::expose::{json, page};
 use crate::lease::SourceSnapshot;
 use crate::observer::Observed;
@@ -51,20 +53,25 @@ pub struct Site<C> {
     telemetry_path: String,
     patience: Patience,
     requests: Option<Arc<Semaphore>>,
+    streams: Streams,
 }
 
 #[derive(Clone, Copy, Debug)]
 enum Route {
     Metrics,
     Page,
+    Lease,
+    Live,
     Leases,
     Alive,
     Asset(&'static str, &'static str),
 }
 
 /// Every path but that of the metrics, which is a setting.
-const FIXED: [(&str, Route); 7] = [
+const FIXED: [(&str, Route); 9] = [
     ("/", Route::Page),
+    ("/lease", Route::Lease),
+    ("/live", Route::Live),
     ("/api/v1/leases", Route::Leases),
     ("/-/healthy", Route::Alive),
     ("/-/ready", Route::Alive),
@@ -92,8 +99,14 @@ impl<C: Content> Site<C> {
             content,
             telemetry_path,
             patience: Patience { by_default: patience, at_most: most_patience },
+            streams: Streams::default(),
             requests: (max_requests > 0).then(|| Arc::new(Semaphore::new(max_requests.min(Semaphore::MAX_PERMITS)))),
         }
+    }
+
+    /// Ends what would otherwise go on for as long as somebody watches.
+    pub(super) fn end_streams(&self) {
+        self.streams.end();
     }
 
     /// Answers a request. Its body is not read.
@@ -121,7 +134,8 @@ impl<C: Content> Site<C> {
         match route {
             Route::Alive => return reply::content(reply::TEXT, "OK\n"),
             Route::Asset(content_type, body) => return reply::asset(content_type, body),
-            Route::Metrics | Route::Page | Route::Leases => {}
+            Route::Live => return self.streams.open(&self.content, request, self.requests.clone(), self.patience),
+            Route::Metrics | Route::Page | Route::Lease | Route::Leases => {}
         }
         // Held until the answer is made and not until it is sent: otherwise a few clients that do not read would keep
         // out all others. What is being sent is bounded by the limits of connections.
@@ -133,9 +147,11 @@ impl<C: Content> Site<C> {
             return reply::metrics(self.content.metrics(deadline).await.into());
         }
         let observed = self.content.snapshots(deadline).await;
+        let query = request.uri().query().unwrap_or_default();
         let rendered = match route {
             Route::Leases => leases(&observed).map(|json| reply::content(reply::JSON, json)),
-            _ => self.page(&observed).map(reply::page),
+            Route::Lease => self.page(&View::lease(query), &observed),
+            _ => self.page(&View::list(query), &observed),
         };
         rendered.unwrap_or_else(|| reply::error(StatusCode::INTERNAL_SERVER_ERROR))
     }
@@ -145,11 +161,11 @@ impl<C: Content> Site<C> {
         self.requests.as_ref().map(|requests| Arc::clone(requests).try_acquire_owned()).transpose()
     }
 
-    fn page(&self, observed: &[Arc<Observed>]) -> Option<Chunks> {
-        page::render(&snapshots(observed), clock::unix_seconds(), &self.telemetry_path)
+    fn page(&self, view: &View, observed: &[Arc<Observed>]) -> Option<Reply> {
+        page::page(view, &looks(observed), now(), &self.telemetry_path)
             .inspect_err(|error| tracing::error!(%error, "the page could not be rendered"))
             .ok()
-            .map(|page| Bytes::from(page).into())
+            .map(|Rendered { html, found }| reply::page(found, Bytes::from(html)))
     }
 }
 
@@ -162,4 +178,13 @@ fn leases(observed: &[Arc<Observed>]) -> Option<Chunks> {
 
 fn snapshots(observed: &[Arc<Observed>]) -> Vec<&SourceSnapshot> {
     observed.iter().map(|observed| &*observed.snapshot).collect()
+}
+
+/// The latest look at each source, as the page wants it.
+pub(super) fn looks(observed: &[Arc<Observed>]) -> Vec<Looked<'_>> {
+    observed.iter().map(|observed| Looked { snapshot: &observed.snapshot, history: &observed.history }).collect()
+}
+
+pub(super) fn now() -> Now {
+    Now { unix_seconds: clock::unix_seconds(), monotonic: clock::monotonic() }
 }

@@ -24,6 +24,7 @@ mod kubernetes;
 mod limits;
 mod mysql;
 mod packaging;
+mod page;
 mod postgres;
 mod preset;
 mod proxy;
