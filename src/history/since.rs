@@ -33,8 +33,8 @@ pub enum Before {
     },
     /// From then on nothing, and this state before, if any.
     Interrupted {
-        /// Why.
-        why: Interruption,
+        /// Why; `None` if for several reasons, one after the other.
+        why: Option<Interruption>,
         /// The last look before the interruption.
         from: Duration,
         /// What that look showed.
@@ -57,13 +57,18 @@ pub(super) fn of(stretches: &[Stretch], cut: bool) -> Option<Since> {
         Seen::Nothing(_) => None,
     });
     let unknown = &earlier[known.map_or(0, |(at, ..)| at + 1)..];
-    let before = match (unknown.first().zip(unknown.last()), known) {
-        (Some((first, Stretch { seen: Seen::Nothing(why), .. })), known) => {
-            Before::Interrupted { why: *why, from: first.from, before: known.map(|(_, state, _)| state) }
-        }
-        (_, Some((_, state, last))) => Before::Other { state, last },
-        (_, None) if cut => Before::Forgotten,
-        (_, None) => Before::NeverLooked,
+    let before = match (unknown, known) {
+        ([first, others @ ..], known) => Before::Interrupted {
+            why: match first.seen {
+                Seen::Nothing(why) if others.iter().all(|other| other.seen == first.seen) => Some(why),
+                _ => None,
+            },
+            from: first.from,
+            before: known.map(|(_, state, _)| state),
+        },
+        ([], Some((_, state, last))) => Before::Other { state, last },
+        ([], None) if cut => Before::Forgotten,
+        ([], None) => Before::NeverLooked,
     };
     Some(Since { seen: last.seen, at: last.shown, before })
 }

@@ -77,7 +77,11 @@ fn since(history: &History) -> String {
         Before::Forgotten => "forgotten".to_owned(),
         Before::Other { state, last } => format!("{state} at {}", last.as_secs()),
         Before::Interrupted { why, from, before } => {
-            let why = if why == Interruption::NotLooked { "nobody looked" } else { "not readable" };
+            let why = match why {
+                Some(Interruption::NotLooked) => "nobody looked",
+                Some(Interruption::NotReadable(_)) => "not readable",
+                None => "several reasons",
+            };
             format!("{why} from {}, {}", from.as_secs(), before.map_or("first", State::as_str))
         }
     };
@@ -115,18 +119,18 @@ fn looks_that_follow_each_other_and_agree_are_one_stretch_and_all_else_is_left_o
         (
             &[(0, A), (15, T), (30, U), (45, S)],
             "active 0-0, store_timeout 0-30, store_unreachable 30-45, stalled 45-45",
-            "stalled since 45; before: not readable from 0, active",
+            "stalled since 45; before: several reasons from 0, active",
         ),
         // A failed look does not look further back than to the last one.
         (
             &[(0, A), (15, A), (95, T), (110, A)],
             "active 0-15, nobody looked 15-95, store_timeout 95-110, active 110-110",
-            "active since 110; before: not readable from 15, active",
+            "active since 110; before: several reasons from 15, active",
         ),
         (
             &[(0, A), (15, T), (95, A)],
             "active 0-0, store_timeout 0-15, nobody looked 15-95, active 95-95",
-            "active since 95; before: nobody looked from 0, active",
+            "active since 95; before: several reasons from 0, active",
         ),
         (&[(0, T), (15, T)], "store_timeout 0-15", "nothing since 0; before: never looked"),
         (&[(0, T), (15, A), (30, A)], "active 15-30", "active since 15; before: never looked"),

@@ -4,6 +4,8 @@ use std::time::Duration;
 
 /// Before anything is usual, looks no further apart than twice this are taken as following each other.
 const AT_FIRST: Duration = Duration::from_secs(30);
+/// Nothing shorter is: somebody who reloads a page does not make a scrape a gap.
+const AT_LEAST: Duration = Duration::from_secs(5);
 /// Nothing longer is ever usual: a look every hour does not watch a lease.
 const AT_MOST: Duration = Duration::from_secs(5 * 60);
 /// An interval becomes usual once it came so often in a row.
@@ -27,18 +29,19 @@ impl Usual {
             self.gaps_in_a_row += 1;
             if self.gaps_in_a_row == IN_A_ROW {
                 self.gaps_in_a_row = 0;
-                self.interval = Some(next.min(AT_MOST));
+                self.interval = Some(next.clamp(AT_LEAST, AT_MOST));
             }
             return true;
         }
         self.gaps_in_a_row = 0;
-        self.interval = Some(match self.interval {
+        let interval = match self.interval {
             Some(usual) if next < usual => {
                 let share = (next.as_secs_f64() / FADES_IN.as_secs_f64()).min(1.0);
                 usual - (usual - next).mul_f64(share)
             }
-            _ => next.min(AT_MOST),
-        });
+            _ => next,
+        };
+        self.interval = Some(interval.clamp(AT_LEAST, AT_MOST));
         false
     }
 }
@@ -63,6 +66,7 @@ mod tests {
             ("a scrape was missed", &[15, 15, 30, 15], &[]),
             ("two were", &[15, 15, 45, 15], &[2]),
             ("looks come more rarely from now on", &[2, 2, 15, 15, 15, 15, 15], &[2, 3, 4]),
+            ("reloading", &[1, 1, 1, 10, 11], &[4]),
             ("now and then is not usual", &[2, 60, 2, 60, 2, 60, 2, 60], &[1, 3, 5, 7]),
             ("an hour is never usual", &[3600, 3600, 3600, 3600, 3600], &[0, 1, 2, 3, 4]),
             ("ten minutes is the most", &[300, 300, 300, 300, 600, 601], &[0, 1, 2, 5]),

@@ -112,8 +112,9 @@ fn sentence(since: &Since, state: State, now: Now) -> String {
         Before::Interrupted { why, from, before } => {
             let from = now.clock(from);
             let what = match why {
-                Interruption::NotLooked => format!("from {from} UTC until then nobody looked"),
-                Interruption::NotReadable(_) => format!("from {from} UTC until then the store could not be read"),
+                Some(Interruption::NotLooked) => format!("from {from} UTC until then nobody looked"),
+                Some(Interruption::NotReadable(_)) => format!("from {from} UTC until then the store could not be read"),
+                None => format!("from {from} UTC until then nothing could be seen"),
             };
             match before {
                 Some(before) => format!("{seen}; {what}. Before that it was {}.", words::state(before)),

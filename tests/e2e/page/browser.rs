@@ -88,8 +88,12 @@ impl Browser {
         self.size(1200, 900);
     }
 
-    /// Asks for something, and waits for the answer.
+    /// Asks for something that cannot fail, and waits for the answer.
     pub(super) fn ask(&mut self, method: &str, parameters: Value) -> Value {
+        self.answer(method, &parameters).unwrap_or_else(|error| panic!("{method} {parameters}: {error}"))
+    }
+
+    fn answer(&mut self, method: &str, parameters: &Value) -> Result<Value, Value> {
         self.asked += 1;
         let mut message = json!({ "id": self.asked, "method": method, "params": parameters });
         if let Some(session) = &self.session {
@@ -99,8 +103,11 @@ impl Browser {
         loop {
             let mut answer = self.answers.recv_timeout(PATIENCE).unwrap_or_else(|_| panic!("no answer to {method}"));
             if answer["id"] == self.asked {
-                assert!(answer.get("error").is_none(), "{method} {parameters}: {}", answer["error"]);
-                return answer["result"].take();
+                return if answer.get("error").is_none() {
+                    Ok(answer["result"].take())
+                } else {
+                    Err(answer["error"].take())
+                };
             }
             match answer["method"].as_str() {
                 Some("Runtime.exceptionThrown") => self.complaints.push(answer["params"].to_string()),
@@ -141,7 +148,7 @@ impl Browser {
     pub(super) fn until(&mut self, what: &str, expression: &str) {
         let parameters = json!({ "expression": format!("Boolean({expression})"), "returnByValue": true });
         eventually(what, || {
-            let answer = self.ask("Runtime.evaluate", parameters.clone());
+            let answer = self.answer("Runtime.evaluate", &parameters).ok()?;
             (answer["result"]["value"] == true).then_some(())
         });
     }

@@ -44,7 +44,7 @@ fn while_nobody_could_look_the_page_says_so_and_afterwards_there_is_a_gap() {
     let stage = two_at_work();
     browser.open(&stage.address("/lease?source=own&lease=planner"));
     // Once a few looks have followed each other, it is known how far apart they usually are.
-    browser.until("it to be watched", "/ [6-9]s/.test(document.querySelector('.seen').innerText)");
+    browser.until("it to be watched", "/ ([6-9]|[1-9][0-9])s/.test(document.querySelector('.seen').textContent)");
     assert_eq!(browser.value("document.querySelectorAll('.strip rect:not(.floor)').length"), 1);
     stage.exporter.process().signal(Signal::STOP);
     let stopped = now();

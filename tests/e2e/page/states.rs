@@ -86,7 +86,7 @@ fn a_store_that_cannot_be_read_is_a_banner_and_no_empty_table() {
         "{banner}"
     );
     let states = browser.value("[...document.querySelectorAll('li.lease .state b')].map(state => state.textContent)");
-    assert_eq!(states, json!(["unknown"; 5]));
+    assert_eq!(states, json!(vec!["unknown"; 5]));
     browser.open(&stage.address("/lease?source=own&lease=planner"));
     browser.until("what was seen", "document.querySelector('.strip rect.unreadable') !== null");
     assert!(browser.text("document.querySelector('.seen').innerText").contains("lacks the tables"));
