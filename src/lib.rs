@@ -6,6 +6,7 @@ pub mod command;
 pub mod config;
 mod duration;
 pub mod expose;
+pub mod history;
 pub mod lease;
 pub mod log;
 mod near;

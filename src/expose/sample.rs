@@ -5,6 +5,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::expose::page::Now;
+use crate::history::History;
 use crate::lease::{
     Alert, At, Clock, Column, Columns, Cursor, Epoch, Kind, Memory, Policies, Policy, ReadFailure, Reading,
     RejectedRow, Row, RowFault, Rules, SourceSnapshot, StoreTime, TokenKey, Work,
@@ -17,17 +19,34 @@ pub(crate) const HOSTILE: &str = "\"><script>alert('1')</script>\n{{7*7}}\u{202e
 
 /// How long each reading took.
 const TOOK: Duration = Duration::from_millis(3);
+/// The exporter's monotonic clock at the last reading, in seconds.
+const UPTIME: i64 = 100_000;
 const READINGS: i64 = 29;
 const INTERVAL: i64 = 15;
 
 /// Every source: `documents` and `cache` with elections, `jobs` with claims, `workers` with a registry, and `billing`,
 /// which could not be read.
 pub(crate) fn snapshots() -> Vec<SourceSnapshot> {
-    let mut snapshots = vec![documents(), cache(), jobs(), workers()];
-    let mut memory = memory("billing", Kind::Standing, Clock::Store);
-    memory.failed(ReadFailure::Unreachable, Duration::from_millis(12));
-    snapshots.push(memory.failed(ReadFailure::Timeout, Duration::from_secs(5)));
-    snapshots
+    looks().into_iter().map(|(snapshot, _)| snapshot).collect()
+}
+
+/// The same with what the looks until then showed. For a while nobody looked at `jobs`.
+pub(crate) fn looks() -> Vec<(SourceSnapshot, History)> {
+    vec![documents(), cache(), jobs(), workers(), billing()]
+}
+
+/// When the last reading was.
+pub(crate) fn now() -> Now {
+    Now { unix_seconds: 1_800_000_000.0, monotonic: Duration::from_secs(UPTIME.unsigned_abs()) }
+}
+
+fn billing() -> (SourceSnapshot, History) {
+    let (mut memory, mut history) = (memory("billing", Kind::Standing, Clock::Store), History::default());
+    let snapshot = memory.failed(ReadFailure::Unreachable, Duration::from_millis(12));
+    history.take_in(&snapshot, at(NOW - INTERVAL).ended);
+    let snapshot = memory.failed(ReadFailure::Timeout, Duration::from_secs(5));
+    history.take_in(&snapshot, at(NOW).ended);
+    (snapshot, history)
 }
 
 /// A source with this many active leases.
@@ -37,9 +56,9 @@ pub(crate) fn many(leases: usize) -> SourceSnapshot {
     memory("many", Kind::Standing, Clock::Store).take_in(reading(NOW, Columns::all(), rows), at(NOW), TOOK, 0.0)
 }
 
-fn documents() -> SourceSnapshot {
+fn documents() -> (SourceSnapshot, History) {
     let mut memory = memory("documents", Kind::Standing, Clock::Store);
-    watched(|now, last| {
+    watched(always, |now, last| {
         let mut rows = vec![
             Row {
                 due: Some(3),
@@ -87,7 +106,7 @@ fn documents() -> SourceSnapshot {
 }
 
 /// Leases whose progress is a cursor without a time: only watching dates it.
-fn cache() -> SourceSnapshot {
+fn cache() -> (SourceSnapshot, History) {
     let columns = [
         Column::StoreNow,
         Column::Lease,
@@ -99,7 +118,7 @@ fn cache() -> SourceSnapshot {
     ];
     let columns = columns.into_iter().collect();
     let mut memory = memory("cache", Kind::Standing, Clock::Store);
-    watched(|now, _| {
+    watched(always, |now, _| {
         let row = |lease: &str, epoch, cursor| Row {
             ttl: Some(Duration::from_secs(30)),
             progress_cursor: Some(Cursor::Number(cursor)),
@@ -114,39 +133,42 @@ fn cache() -> SourceSnapshot {
     })
 }
 
-fn jobs() -> SourceSnapshot {
+fn jobs() -> (SourceSnapshot, History) {
     use Column::{AcquiredAt, Due, ExpiresAt, Holder, Lease, OldestDueAt, ProgressAt, StoreNow};
     let columns = [StoreNow, Lease, Holder, AcquiredAt, ExpiresAt, ProgressAt, Due, OldestDueAt].into_iter().collect();
     let mut memory = memory("jobs", Kind::Claim, Clock::Holder);
-    watched(|now, _| {
-        let job = |lease: &str| Row { lease: Some(lease.into()), ..Row::default() };
-        let rows = vec![
-            Row {
-                due: Some(4),
-                oldest_due_at: time(NOW - 1_260),
-                progress_at: time(NOW - 4_860),
-                ..job("hourly-sync")
-            },
-            Row { due: Some(0), progress_at: time(NOW - 21_000), ..job("nightly-invoices") },
-            Row {
-                holder: Some("app-2".into()),
-                acquired_at: time(NOW - 4_000),
-                expires_at: time(NOW + 600),
-                progress_at: time(now - 7),
-                due: Some(120),
-                oldest_due_at: time(NOW - 200),
-                ..job("reindex")
-            },
-        ];
-        memory.take_in(reading(now, columns, rows), at(now), TOOK, 0.0)
-    })
+    watched(
+        |step| !(9..19).contains(&step),
+        |now, _| {
+            let job = |lease: &str| Row { lease: Some(lease.into()), ..Row::default() };
+            let rows = vec![
+                Row {
+                    due: Some(4),
+                    oldest_due_at: time(NOW - 1_260),
+                    progress_at: time(NOW - 4_860),
+                    ..job("hourly-sync")
+                },
+                Row { due: Some(0), progress_at: time(NOW - 21_000), ..job("nightly-invoices") },
+                Row {
+                    holder: Some("app-2".into()),
+                    acquired_at: time(NOW - 4_000),
+                    expires_at: time(NOW + 600),
+                    progress_at: time(now - 7),
+                    due: Some(120),
+                    oldest_due_at: time(NOW - 200),
+                    ..job("reindex")
+                },
+            ];
+            memory.take_in(reading(now, columns, rows), at(now), TOOK, 0.0)
+        },
+    )
 }
 
-fn workers() -> SourceSnapshot {
+fn workers() -> (SourceSnapshot, History) {
     use Column::{Holder, Lease, ProgressAt, RenewedAt, StoreNow, TtlSeconds};
     let columns = [StoreNow, Lease, Holder, RenewedAt, TtlSeconds, ProgressAt].into_iter().collect();
     let mut memory = memory("workers", Kind::Registry, Clock::Holder);
-    watched(|now, _| {
+    watched(always, |now, _| {
         let beat = |holder: &str, renewed: i64| Row {
             lease: Some("scheduler".into()),
             holder: Some(holder.into()),
@@ -160,12 +182,28 @@ fn workers() -> SourceSnapshot {
     })
 }
 
-/// Reads 29 times and gives the last snapshot.
-fn watched(mut read: impl FnMut(i64, bool) -> SourceSnapshot) -> SourceSnapshot {
+/// Reads 29 times and gives the last snapshot, and what the readings showed that somebody looked at.
+fn watched(
+    looked_at: impl Fn(i64) -> bool,
+    mut read: impl FnMut(i64, bool) -> SourceSnapshot,
+) -> (SourceSnapshot, History) {
+    let mut history = History::default();
+    let mut look = |step: i64| {
+        let now = NOW - step * INTERVAL;
+        let snapshot = read(now, step == 0);
+        if looked_at(step) {
+            history.take_in(&snapshot, at(now).ended);
+        }
+        snapshot
+    };
     for step in (1..READINGS).rev() {
-        read(NOW - step * INTERVAL, false);
+        look(step);
     }
-    read(NOW, true)
+    (look(0), history)
+}
+
+const fn always(_: i64) -> bool {
+    true
 }
 
 fn memory(source: &str, kind: Kind, clock: Clock) -> Memory {
@@ -210,7 +248,7 @@ fn time(seconds: i64) -> Option<StoreTime> {
 
 /// The exporter's monotonic clock at a reading, which takes 3 ms.
 fn at(now: i64) -> At {
-    let began = Duration::from_secs(now.abs_diff(NOW - 100_000));
+    let began = Duration::from_secs(now.abs_diff(NOW - UPTIME));
     At { began, ended: began + Duration::from_millis(3) }
 }
 

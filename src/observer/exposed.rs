@@ -8,13 +8,16 @@ use bytes::Bytes;
 use super::once::Once;
 use crate::expose::metrics::{Compressed, Exposition, Rendered, gzip};
 use crate::expose::{Encoding, Format};
+use crate::history::History;
 use crate::lease::SourceSnapshot;
 
-/// One source's latest look, and its metrics, rendered once and compressed at most once.
+/// One source's latest look, what the looks until then showed, and its metrics, rendered once and compressed at most once.
 #[derive(Debug)]
 pub struct Observed {
     /// What the look showed.
     pub snapshot: Arc<SourceSnapshot>,
+    /// What the looks until then showed.
+    pub history: History,
     pub(super) text: Rendered,
     compressed: Arc<Once<io::Result<Compressed>>>,
 }
@@ -33,10 +36,10 @@ pub enum Encoded {
 const COMPRESSED_WHOLE: u64 = 64 * 1024;
 
 impl Observed {
-    /// A look and its metrics.
+    /// A look, the looks until then, and its metrics.
     #[must_use]
-    pub fn new(snapshot: Arc<SourceSnapshot>, text: Rendered) -> Self {
-        Self { snapshot, text, compressed: Arc::default() }
+    pub fn new(snapshot: Arc<SourceSnapshot>, history: History, text: Rendered) -> Self {
+        Self { snapshot, history, text, compressed: Arc::default() }
     }
 
     /// Its metrics compressed, for whoever asks first and everybody after.
@@ -101,7 +104,7 @@ mod tests {
     fn observed(exposition: &Exposition, leases: usize) -> Arc<Observed> {
         let snapshot = sample::many(leases);
         let text = Renderer::new(exposition.clone()).render(&snapshot);
-        Arc::new(Observed::new(Arc::new(snapshot), text))
+        Arc::new(Observed::new(Arc::new(snapshot), History::default(), text))
     }
 
     fn unpacked(body: &Encoded) -> Vec<u8> {

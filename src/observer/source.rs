@@ -8,7 +8,9 @@ use tokio::time::{Instant, timeout_at};
 use tracing::{info, warn};
 
 use super::{Observable, Observed};
+use crate::clock;
 use crate::expose::metrics::{Exposition, Renderer};
+use crate::history::History;
 use crate::lease::{Memory, ReadFailure, SourceSnapshot};
 use crate::store::Store;
 
@@ -40,12 +42,15 @@ pub(super) struct Source {
 pub(super) struct Reader {
     store: Box<dyn Store>,
     memory: Memory,
+    history: History,
 }
 
 #[derive(Debug)]
 struct Latest {
     /// The leases that are known, to say of them that nothing is known now.
     known: Arc<SourceSnapshot>,
+    /// What the looks until now showed.
+    history: History,
     /// The last reading and when it ended, until the next one begins.
     reading: Option<(Instant, Arc<Observed>)>,
     in_flight: Option<InFlight>,
@@ -63,9 +68,15 @@ impl Source {
             timeout,
             reuse_for,
             exposition,
-            reader: Arc::new(tokio::sync::Mutex::new(Reader { store, memory })),
+            reader: Arc::new(tokio::sync::Mutex::new(Reader { store, memory, history: History::default() })),
             renderer: Mutex::default(),
-            latest: Mutex::new(Latest { known, reading: None, in_flight: None, failing: None }),
+            latest: Mutex::new(Latest {
+                known,
+                history: History::default(),
+                reading: None,
+                in_flight: None,
+                failing: None,
+            }),
         }
     }
 
@@ -86,7 +97,7 @@ impl Source {
         memory.inherit(&mut reader.memory);
         reader.memory = memory;
         let known = Arc::new(reader.memory.unread(ReadFailure::Timeout, Duration::ZERO));
-        let failing = self.latest().failing;
+        let (failing, history) = (self.latest().failing, reader.history.clone());
         Self {
             name,
             timeout,
@@ -94,7 +105,7 @@ impl Source {
             exposition,
             reader: Arc::clone(&self.reader),
             renderer: Mutex::default(),
-            latest: Mutex::new(Latest { known, reading: None, in_flight: None, failing }),
+            latest: Mutex::new(Latest { known, history, reading: None, in_flight: None, failing }),
         }
     }
 
@@ -134,7 +145,7 @@ impl Source {
         let mut reader = Arc::clone(&self.reader).lock_owned().await;
         let began = Instant::now();
         let taken = reader.store.read(deadline).await;
-        let took = began.elapsed();
+        let (took, looked) = (began.elapsed(), clock::monotonic());
         let failure = taken.as_ref().err().map(|error| (error.failure(), error.to_string()));
         // Judging and rendering many leases takes a while too, and must not hold up other requests.
         let source = Arc::clone(&self);
@@ -143,12 +154,14 @@ impl Source {
                 Ok(taken) => reader.memory.take_in(taken.reading, taken.at, took, taken.clock_offset),
                 Err(error) => reader.memory.failed(error.failure(), took),
             };
-            source.rendered(snapshot, stale)
+            reader.history.take_in(&snapshot, looked);
+            source.rendered(snapshot, reader.history.clone(), stale)
         });
         // If that panicked, the sender goes unsent and everyone who waits says that nothing is known.
         let Ok(observed) = observed.await else { return };
         let mut latest = self.latest();
         latest.known = Arc::clone(&observed.snapshot);
+        latest.history = observed.history.clone();
         latest.reading = Some((Instant::now(), Arc::clone(&observed)));
         latest.in_flight = None;
         self.tell(&mut latest, failure);
@@ -157,7 +170,7 @@ impl Source {
     }
 
     /// Renders a snapshot into the pieces of a reading that is no longer served, as far as no scrape still holds them.
-    fn rendered(&self, snapshot: SourceSnapshot, stale: Option<Arc<Observed>>) -> Arc<Observed> {
+    fn rendered(&self, snapshot: SourceSnapshot, history: History, stale: Option<Arc<Observed>>) -> Arc<Observed> {
         let between_reads = || self.renderer.lock().unwrap_or_else(PoisonError::into_inner);
         let renderer = between_reads().take();
         let mut renderer = renderer.unwrap_or_else(|| Renderer::new(self.exposition.clone()));
@@ -166,7 +179,7 @@ impl Source {
         }
         let text = renderer.render(&snapshot);
         *between_reads() = Some(renderer);
-        Arc::new(Observed::new(Arc::new(snapshot), text))
+        Arc::new(Observed::new(Arc::new(snapshot), history, text))
     }
 
     /// Logs a source that begins or ceases to fail, once.
@@ -196,9 +209,12 @@ impl Source {
             Ok(Err(_)) => ReadFailure::Refused,
             Err(_) => ReadFailure::Timeout,
         };
-        let known = Arc::clone(&self.latest().known);
+        let (known, history) = {
+            let latest = self.latest();
+            (Arc::clone(&latest.known), latest.history.clone())
+        };
         let snapshot = Arc::new(known.unread(failure, began.elapsed()));
         let text = Renderer::new(self.exposition.clone()).render(&snapshot);
-        Arc::new(Observed::new(snapshot, text))
+        Arc::new(Observed::new(snapshot, history, text))
     }
 }

@@ -7,15 +7,25 @@ use std::task::{Context, Poll};
 
 use bytes::Bytes;
 use hyper::body::{Body, Frame, SizeHint};
+use tokio::sync::mpsc::Receiver;
 
-/// Pieces that are sent one after the other without being joined. Their length is known, so it is announced.
+/// Pieces that are sent one after the other without being joined. Their length is announced where it is known: of all but
+/// a stream.
 #[derive(Debug, Default)]
 pub struct Chunks {
     chunks: VecDeque<Bytes>,
     left: u64,
+    /// Of a stream: what comes once it happens.
+    yet_to_come: Option<Receiver<Bytes>>,
 }
 
 impl Chunks {
+    /// A stream of what comes from here, until that is closed.
+    #[must_use]
+    pub(super) fn yet_to_come(pieces: Receiver<Bytes>) -> Self {
+        Self { yet_to_come: Some(pieces), ..Self::default() }
+    }
+
     /// How many bytes are still to be sent.
     #[must_use]
     pub const fn len(&self) -> u64 {
@@ -34,7 +44,7 @@ impl From<Vec<Bytes>> for Chunks {
         let left = chunks.iter().map(|chunk| chunk.len() as u64).sum();
         // An empty frame would be written as nothing at best.
         let chunks = chunks.into_iter().filter(|chunk| !chunk.is_empty()).collect();
-        Self { chunks, left }
+        Self { chunks, left, yet_to_come: None }
     }
 }
 
@@ -56,18 +66,24 @@ impl Body for Chunks {
 
     fn poll_frame(
         mut self: Pin<&mut Self>,
-        _context: &mut Context<'_>,
+        context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+        if let Some(pieces) = &mut self.yet_to_come {
+            return pieces.poll_recv(context).map(|piece| piece.map(|piece| Ok(Frame::data(piece))));
+        }
         let chunk = self.chunks.pop_front();
         self.left -= chunk.as_ref().map_or(0, |chunk| chunk.len() as u64);
         Poll::Ready(chunk.map(|chunk| Ok(Frame::data(chunk))))
     }
 
     fn is_end_stream(&self) -> bool {
-        self.chunks.is_empty()
+        self.chunks.is_empty() && self.yet_to_come.is_none()
     }
 
     fn size_hint(&self) -> SizeHint {
-        SizeHint::with_exact(self.left)
+        match self.yet_to_come {
+            Some(_) => SizeHint::default(),
+            None => SizeHint::with_exact(self.left),
+        }
     }
 }

@@ -55,6 +55,11 @@ impl<C: Content> Gate<C> {
         Self { site, rules, login: Login::new(key), bucket: Mutex::default() }
     }
 
+    /// Ends what would otherwise go on for as long as somebody watches.
+    pub(super) fn end_streams(&self) {
+        self.site.end_streams();
+    }
+
     /// What holds now.
     pub(super) async fn rules(&self) -> Arc<WebConfig> {
         match &self.rules {

@@ -2,7 +2,8 @@
 //!
 //! | path | answer |
 //! |---|---|
-//! | `/` | the status page |
+//! | `/`, `/lease` | the status page: all leases, or one with its evidence |
+//! | `/live` | the same as a stream of events: what the page shows, each time that it is another |
 //! | `/metrics`, or as `--web.telemetry-path` says | the metrics, as OpenMetrics 1.0 or Prometheus text 0.0.4, as `Accept` says |
 //! | `/api/v1/leases` | the leases as JSON, as [`json`](crate::expose::json) describes |
 //! | `/api/v1/leases/{source}/{lease}` | one of them; 404 if there is none of that name |
@@ -12,8 +13,9 @@
 //! | `/style.css`, `/live.js`, `/favicon.ico` | what the page asks for |
 //!
 //! Every other path takes GET and HEAD, and none reads a body. `?source=NAME`, as often as wanted, asks for the metrics or
-//! the leases of these sources alone, and no other is read; 404 if one is not configured. Anything else in a query is
-//! ignored. What is looked at is sent as gzip to who asks for it by `Accept-Encoding`, unless it fits a packet.
+//! the leases of these sources alone, and no other is read; 404 if one is not configured. What the page shows of all that
+//! was read is in its query too. Anything else in a query is ignored. What is looked at is sent as gzip to who asks for it
+//! by `Accept-Encoding`, unless it fits a packet or is a stream.
 //!
 //! A request can choose nothing else but how long it is willing to wait, so it cannot make the exporter read anything
 //! that is not configured.
@@ -28,6 +30,7 @@ mod encoding;
 mod gate;
 mod lifecycle;
 mod listener;
+mod live;
 mod login;
 mod probe;
 mod quality;

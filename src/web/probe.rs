@@ -1,10 +1,8 @@
 //! `/leases/{source}/{lease}/live`: whether the work under a lease stands still, for whatever restarts the scheduler.
 
-use std::borrow::Cow;
 use std::time::Duration;
 
 use hyper::StatusCode;
-use percent_encoding::percent_decode_str;
 use tokio::time::{Instant, timeout};
 
 use super::Content;
@@ -18,18 +16,16 @@ const AFTER: &str = "/live";
 /// How long a probe waits. That of Kubernetes gives up after a second, and takes silence as a reason to restart.
 const PATIENCE: Duration = Duration::from_millis(700);
 
-/// The names in a path that asks for this, decoded. A lease's may have slashes in it.
-pub(super) fn named(path: &str) -> Option<(Cow<'_, str>, Cow<'_, str>)> {
-    let (source, lease) = path.strip_prefix(BEFORE)?.strip_suffix(AFTER)?.split_once('/')?;
-    let decoded = |name| percent_decode_str(name).decode_utf8().ok();
-    Some((decoded(source)?, decoded(lease)?))
+/// What names the lease in a path that asks for this: `source/lease`.
+pub(super) fn named(path: &str) -> Option<&str> {
+    path.strip_prefix(BEFORE)?.strip_suffix(AFTER)
 }
 
 /// Answers a probe. Only what is certain to be stalled is said to be: what is not known must restart nothing.
 ///
 /// It reads its source as a scrape does and shares its reading, but waits less; a reading that takes longer goes on without it.
-pub(super) async fn answer(content: &impl Content, source: &str, lease: &str, deadline: Instant) -> Reply {
-    let chosen = Chosen::Named(vec![source.to_owned()]);
+pub(super) async fn answer(content: &impl Content, source: String, lease: &str, deadline: Instant) -> Reply {
+    let chosen = Chosen::Named(vec![source]);
     let observed = match timeout(PATIENCE, content.snapshots(chosen, deadline)).await {
         Ok(Ok(observed)) => observed,
         Ok(Err(NotConfigured)) => return reply::error(StatusCode::NOT_FOUND),

@@ -1,10 +1,12 @@
 //! Answers and their headers.
 
+use bytes::Bytes;
 use hyper::header::{
     ALLOW, CACHE_CONTROL, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HeaderName,
     HeaderValue, REFERRER_POLICY, RETRY_AFTER, VARY, X_CONTENT_TYPE_OPTIONS,
 };
 use hyper::{Response, StatusCode};
+use tokio::sync::mpsc::Receiver;
 
 use super::body::Chunks;
 use crate::observer::Encoded;
@@ -14,11 +16,12 @@ const JSON: &str = "application/json";
 const HTML: &str = "text/html; charset=utf-8";
 pub(super) const CSS: &str = "text/css; charset=utf-8";
 pub(super) const SCRIPT: &str = "text/javascript; charset=utf-8";
+pub(super) const EVENTS: &str = "text/event-stream";
 pub(super) const SVG: &str = "image/svg+xml";
 
 /// The page loads what the exporter itself serves and nothing else, and nothing on it can be made to run or send.
 const PAGE_POLICY: &str = "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; \
-    img-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+    img-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'";
 
 pub(super) type Reply = Response<Chunks>;
 
@@ -46,10 +49,18 @@ pub(super) fn json(body: Encoded) -> Reply {
     encoded(JSON, body)
 }
 
-/// The status page.
-pub(super) fn page(body: Encoded) -> Reply {
-    let page = with(encoded(HTML, body), CONTENT_SECURITY_POLICY, PAGE_POLICY);
+/// A status page, which says so itself where what was asked for is not there.
+pub(super) fn page(found: bool, body: Encoded) -> Reply {
+    let mut page = with(encoded(HTML, body), CONTENT_SECURITY_POLICY, PAGE_POLICY);
+    *page.status_mut() = if found { StatusCode::OK } else { StatusCode::NOT_FOUND };
     with(page, REFERRER_POLICY, "no-referrer")
+}
+
+/// What comes as it happens, until the receiver is closed. nginx would keep it back until there is more.
+pub(super) fn stream(pieces: Receiver<Bytes>) -> Reply {
+    let mut reply = reply(StatusCode::OK, EVENTS, Chunks::yet_to_come(pieces));
+    reply.headers_mut().remove(CONTENT_LENGTH);
+    with(reply, HeaderName::from_static("x-accel-buffering"), "no")
 }
 
 /// A file that is part of the program. Kept by browsers for a short time, so that a new version of the exporter is

@@ -95,6 +95,7 @@ pub async fn serve(
     }
     accepting.shutdown().await;
     drop(accepted);
+    gate.end_streams();
     if timeout(limits.drain, graceful.shutdown()).await.is_err() {
         tracing::warn!(limit = ?limits.drain, "requests still under way at the end of the shutdown limit were cut off");
     }

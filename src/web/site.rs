@@ -13,9 +13,11 @@ use super::accept::{self, Accepted};
 use super::deadline::Patience;
 use super::encoding::encoding;
 use super::lifecycle::{self, Reloader};
+use super::live::Streams;
 use super::reply::{self, Reply};
 use super::{Content, Scrape, asked, probe};
 use crate::clock;
+use crate::expose::page::{Looked, Now, Rendered, View};
 use crate::expose::{Encoding, json, metrics, page};
 use crate::lease::SourceSnapshot;
 use crate::observer::{Chosen, Encoded, NotConfigured, Observed};
@@ -57,24 +59,30 @@ pub struct Site<C> {
     requests: Option<Arc<Semaphore>>,
     probes: bool,
     reloader: Option<Reloader>,
+    streams: Streams,
 }
 
 #[derive(Clone, Copy, Debug)]
 enum Route<'a> {
     Metrics,
-    Page,
-    Leases,
-    /// What follows in the path: `source/lease`.
-    Lease(&'a str),
+    LeasesPage,
+    LeasePage,
+    Live,
+    LeasesJson,
+    /// What names it in the path: `source/lease`.
+    LeaseJson(&'a str),
+    /// What names the lease in the path: `source/lease`.
+    Probe(&'a str),
     Alive,
-    Probe,
     Asset(&'static str, &'static str),
 }
 
 /// Every path but that of the metrics, which is a setting.
-const FIXED: [(&str, Route<'static>); 7] = [
-    ("/", Route::Page),
-    ("/api/v1/leases", Route::Leases),
+const FIXED: [(&str, Route<'static>); 9] = [
+    ("/", Route::LeasesPage),
+    ("/lease", Route::LeasePage),
+    ("/live", Route::Live),
+    ("/api/v1/leases", Route::LeasesJson),
     ("/-/healthy", Route::Alive),
     ("/-/ready", Route::Alive),
     ("/style.css", Route::Asset(reply::CSS, page::STYLE)),
@@ -87,7 +95,7 @@ const LEASE: &str = "/api/v1/leases/";
 
 fn fixed(path: &str) -> Option<Route<'_>> {
     let exact = FIXED.into_iter().find(|(fixed, _)| *fixed == path).map(|(_, route)| route);
-    exact.or_else(|| path.strip_prefix(LEASE).map(Route::Lease))
+    exact.or_else(|| path.strip_prefix(LEASE).map(Route::LeaseJson))
 }
 
 /// Whether a path already gives something else than the metrics.
@@ -105,6 +113,7 @@ impl<C: Content> Site<C> {
             content,
             telemetry_path,
             patience: Patience { by_default: patience, at_most: most_patience },
+            streams: Streams::default(),
             requests: (max_requests > 0).then(|| Arc::new(Semaphore::new(max_requests.min(Semaphore::MAX_PERMITS)))),
             probes,
             reloader: None,
@@ -115,6 +124,11 @@ impl<C: Content> Site<C> {
     #[must_use]
     pub fn with_reloader(self, reloader: Reloader) -> Self {
         Self { reloader: Some(reloader), ..self }
+    }
+
+    /// Ends what would otherwise go on for as long as somebody watches.
+    pub(super) fn end_streams(&self) {
+        self.streams.end();
     }
 
     /// Answers a request. Its body is not read.
@@ -135,16 +149,17 @@ impl<C: Content> Site<C> {
         if path == self.telemetry_path {
             return Some(Route::Metrics);
         }
-        fixed(path).or_else(|| (self.probes && probe::named(path).is_some()).then_some(Route::Probe))
+        fixed(path).or_else(|| probe::named(path).filter(|_| self.probes).map(Route::Probe))
     }
 
     async fn serve(&self, route: Route<'_>, request: &Request<impl Body>) -> Reply {
         match route {
             Route::Alive => return reply::content(reply::TEXT, "OK\n"),
             Route::Asset(content_type, body) => return reply::asset(content_type, body),
+            Route::Live => return self.streams.open(&self.content, request, self.requests.clone(), self.patience),
             // A probe is not counted: to refuse it would look like a lease that is stalled.
-            Route::Probe => return self.probe(request).await,
-            Route::Metrics | Route::Page | Route::Leases | Route::Lease(_) => {}
+            Route::Probe(named) => return self.probe(named, request.headers()).await,
+            Route::Metrics | Route::LeasesPage | Route::LeasePage | Route::LeasesJson | Route::LeaseJson(_) => {}
         }
         // Held until the answer is made and not until it is sent: otherwise a few clients that do not read would keep
         // out all others. What is being sent is bounded by the limits of connections.
@@ -153,12 +168,13 @@ impl<C: Content> Site<C> {
         };
         let deadline = Instant::now() + self.patience.with(request.headers());
         let encoding = encoding(request.headers());
-        let sources = asked::sources(request.uri().query());
+        let query = request.uri().query().unwrap_or_default();
         let reply = match route {
-            Route::Metrics => self.metrics(request.headers(), sources, encoding, deadline).await,
-            Route::Lease(named) => self.lease(named, encoding, deadline).await,
-            Route::Leases => self.leases(sources, encoding, deadline).await,
-            _ => self.page(encoding, deadline).await,
+            Route::Metrics => self.metrics(request.headers(), asked::sources(query), encoding, deadline).await,
+            Route::LeasesJson => self.leases(asked::sources(query), encoding, deadline).await,
+            Route::LeaseJson(named) => self.lease(named, encoding, deadline).await,
+            Route::LeasePage => self.page(&View::lease(query), encoding, deadline).await,
+            _ => self.page(&View::list(query), encoding, deadline).await,
         };
         reply.unwrap_or_else(|refused| refused.reply())
     }
@@ -189,22 +205,22 @@ impl<C: Content> Site<C> {
         Ok(reply::json(encoded(json, encoding).await))
     }
 
-    async fn page(&self, encoding: Encoding, deadline: Instant) -> Result<Reply, Refused> {
+    async fn page(&self, view: &View, encoding: Encoding, deadline: Instant) -> Result<Reply, Refused> {
         let observed = self.content.snapshots(Chosen::All, deadline).await?;
-        let page = page::render(&snapshots(&observed), clock::unix_seconds(), &self.telemetry_path);
-        let page = page.map_err(|error| {
+        let page = page::page(view, &looks(&observed), now(), &self.telemetry_path);
+        let Rendered { html, found } = page.map_err(|error| {
             tracing::error!(%error, "the page could not be rendered");
             Refused::NotRendered
         })?;
-        Ok(reply::page(encoded(page.into(), encoding).await))
+        Ok(reply::page(found, encoded(html.into(), encoding).await))
     }
 
-    async fn probe(&self, request: &Request<impl Body>) -> Reply {
-        let Some((source, lease)) = probe::named(request.uri().path()) else {
+    async fn probe(&self, named: &str, headers: &HeaderMap) -> Reply {
+        let Some((source, lease)) = asked::lease(named) else {
             return reply::error(StatusCode::NOT_FOUND);
         };
-        let deadline = Instant::now() + self.patience.with(request.headers());
-        probe::answer(&*self.content, &source, &lease, deadline).await
+        let deadline = Instant::now() + self.patience.with(headers);
+        probe::answer(&*self.content, source, &lease, deadline).await
     }
 
     /// A permit to look at sources; `Ok(None)` where there is no limit.
@@ -257,4 +273,13 @@ async fn encoded(text: Vec<u8>, encoding: Encoding) -> Encoded {
 
 fn snapshots(observed: &[Arc<Observed>]) -> Vec<&SourceSnapshot> {
     observed.iter().map(|observed| &*observed.snapshot).collect()
+}
+
+/// The latest look at each source, as the page wants it.
+pub(super) fn looks(observed: &[Arc<Observed>]) -> Vec<Looked<'_>> {
+    observed.iter().map(|observed| Looked { snapshot: &observed.snapshot, history: &observed.history }).collect()
+}
+
+pub(super) fn now() -> Now {
+    Now { unix_seconds: clock::unix_seconds(), monotonic: clock::monotonic() }
 }

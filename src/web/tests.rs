@@ -5,6 +5,7 @@ mod client;
 mod content;
 mod limits;
 mod routes;
+mod streams;
 
 use std::net::SocketAddr;
 use std::sync::Arc;

@@ -25,6 +25,7 @@ mod kubernetes;
 mod limits;
 mod mysql;
 mod packaging;
+mod page;
 mod postgres;
 mod preset;
 mod proxy;

@@ -82,17 +82,22 @@ impl Kind {
         }
     }
 
-    /// Whether the tests are to do without it. Says so, once it is asked, to whoever runs the tests.
+    /// Whether the tests are to do without it.
     pub(crate) fn is_left_out(self) -> bool {
-        let without = std::env::var(WITHOUT).unwrap_or_default();
-        let left_out = without.split(',').any(|name| name.trim() == self.name());
-        if left_out {
-            let test = std::thread::current().name().unwrap_or("a test").to_owned();
-            // Past the capture of the tests' output, which would hide it.
-            let _ = writeln!(std::io::stderr(), "{test}: left out with {}, as {WITHOUT} says", self.name());
-        }
-        left_out
+        is_left_out(self.name())
     }
+}
+
+/// Whether the tests are to do without what [`WITHOUT`] calls this. Says so, once it is asked, to whoever runs the tests.
+pub(crate) fn is_left_out(name: &str) -> bool {
+    let without = std::env::var(WITHOUT).unwrap_or_default();
+    let left_out = without.split(',').any(|other| other.trim() == name);
+    if left_out {
+        let test = std::thread::current().name().unwrap_or("a test").to_owned();
+        // Past the capture of the tests' output, which would hide it.
+        let _ = writeln!(std::io::stderr(), "{test}: left out with {name}, as {WITHOUT} says");
+    }
+    left_out
 }
 
 /// Those of these kinds that the tests are not to do without: what a test for several kinds goes through.

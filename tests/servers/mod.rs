@@ -46,7 +46,7 @@ pub(crate) use alertmanager::{Alertmanager, AlertmanagerApi, Received};
 pub(crate) use certificates::{Certificate, Certificates};
 pub(crate) use database::{Database, Login};
 pub(crate) use keyspace::Keyspace;
-pub(crate) use kind::{Kind, wanted};
+pub(crate) use kind::{Kind, is_left_out, wanted};
 pub(crate) use programs::find as program;
 pub(crate) use prometheus::{Alert, Labels, Prometheus, PrometheusApi, Sample, Series, Target};
 pub(crate) use server::Server;

@@ -29,7 +29,7 @@ pub(crate) fn find(name: &str) -> String {
     let found = found.unwrap_or_else(|| {
         panic!(
             "`{name}` is not installed: run `make tools`. What cannot be had here is left out by \
-             {}=postgres,mariadb,redis,valkey (of these, what is missing)",
+             {}=chromium,postgres,mariadb,redis,valkey (of these, what is missing)",
             super::kind::WITHOUT
         )
     });

@@ -1,20 +1,25 @@
 //! One lease as the page shows it.
 
+use std::fmt::Display;
 use std::time::Duration;
 
 use super::super::{epoch, visible::Visible};
+use super::past::SinceView;
 use super::picture::{Bar, Scale};
-use super::words;
-use crate::lease::{
-    Alert, Anomaly, Authority, Due, Holding, Left, Policy, Progress, Readable, State, Status, Tenure, Under, Work,
-};
+use super::view::link_to;
+use super::{Looked, Now, words};
+use crate::lease::Readable;
+use crate::lease::{Anomaly, Authority, Due, Holding, Left, Progress, State, Status, Tenure, Under};
 
-/// One lease: its state, the two facts it follows from, and the details.
+/// One lease: its state and since when, the two facts it follows from, and the details.
 pub(super) struct LeaseView {
     pub(super) name: String,
     pub(super) source: String,
+    /// Where the lease is with its evidence.
+    pub(super) link: String,
     pub(super) state: State,
     pub(super) word: &'static str,
+    pub(super) since: Option<SinceView>,
     pub(super) reason: &'static str,
     pub(super) sentence: String,
     /// Authority and progress, apart.
@@ -41,15 +46,24 @@ pub(super) struct Detail {
     pub(super) value: String,
 }
 
+impl Detail {
+    pub(super) fn new(name: &'static str, value: impl Display) -> Self {
+        Self { name, value: value.to_string() }
+    }
+}
+
 impl LeaseView {
-    pub(super) fn of(source: &str, status: &Status) -> Self {
+    pub(super) fn of(look: &Looked<'_>, status: &Status, now: Now) -> Self {
         let verdict = &status.verdict;
+        let source = &look.snapshot.source;
         let scale = Scale::of_limit(status.policy.stall_after);
         Self {
             name: Visible(&status.lease).to_string(),
             source: Visible(source).to_string(),
+            link: link_to(source, &status.lease),
             state: verdict.state,
             word: words::state(verdict.state),
+            since: SinceView::of(look.history, &status.lease, verdict, now),
             reason: verdict.reason.as_str(),
             sentence: status.sentence().to_string(),
             facts: [authority(status, scale), progress(status, scale)],
@@ -101,36 +115,17 @@ fn ago(age: String) -> String {
 }
 
 fn details(status: &Status) -> Vec<Detail> {
-    let mut details = Vec::new();
-    let mut add = |name, value| details.push(Detail { name, value });
-    if let Some(evidence) = status.evidence() {
-        add("epoch", epoch(status).map_or_else(|| "not known".to_owned(), |epoch| epoch.to_string()));
-        if let Progress::Made { epoch: Some(epoch), under: Under::Earlier | Under::Later, .. } = evidence.progress {
-            add("progress under epoch", epoch.to_string());
-        }
-        if let Some(holding) = status.holding() {
-            add("holder", holders(holding));
-            add("expires", expires(holding.left, status.verdict.authority));
-        }
-        add("due", due(&evidence.due));
-        if let Some(renewals) = evidence.renewals_since_progress.filter(|_| status.holding().is_some()) {
-            add("renewals since progress", renewals.to_string());
-        }
+    let Some(evidence) = status.evidence() else { return Vec::new() };
+    let epoch = epoch(status).map_or_else(|| "not known".to_owned(), |epoch| epoch.to_string());
+    let mut details = vec![Detail::new("epoch", epoch)];
+    if let Progress::Made { epoch: Some(epoch), under: Under::Earlier | Under::Later, .. } = evidence.progress {
+        details.push(Detail::new("progress under epoch", epoch));
     }
-    let Policy { stall_after, overdue_after, work, alerts } = &*status.policy;
-    add("stalls after", Readable(*stall_after).to_string());
-    if let Some(limit) = overdue_after {
-        add("overdue after", Readable(*limit).to_string());
+    if let Some(holding) = status.holding() {
+        details.push(Detail::new("holder", holders(holding)));
+        details.push(Detail::new("expires", expires(holding.left, status.verdict.authority)));
     }
-    match work {
-        Work::Unstated => {}
-        Work::Continuous => add("work", "continuous".to_owned()),
-        Work::Cadence(cadence) => add("work", format!("every {}", Readable(*cadence))),
-    }
-    let alerts: Vec<_> = alerts.iter().map(Alert::as_str).collect();
-    if !alerts.is_empty() {
-        add("alerts", alerts.join(", "));
-    }
+    details.push(Detail::new("due", due(&evidence.due)));
     details
 }
 
@@ -179,7 +174,7 @@ fn anomalies(status: &Status) -> Option<String> {
         .filter_map(|anomaly| match status.anomalies.of(anomaly) {
             0 => None,
             1 => Some(words::anomaly(anomaly).to_owned()),
-            times => Some(format!("{} ({times} times)", words::anomaly(anomaly))),
+            number => Some(format!("{} ({})", words::anomaly(anomaly), words::times(number))),
         })
         .collect();
     (!noticed.is_empty()).then(|| noticed.join("; "))

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::lease::{Age, Anomaly, Dated, ReadFailure, Readable, RowFault, State};
+use crate::lease::{Age, Anomaly, Basis, Dated, ReadFailure, Readable, Reason, RowFault, State};
 
 /// The state as a word.
 pub(super) const fn state(state: State) -> &'static str {
@@ -61,4 +61,77 @@ fn span(lower: Duration, upper: Duration) -> String {
     let (from, to) = (Readable(lower).to_string(), Readable(upper).to_string());
     let close = upper.saturating_sub(lower) <= lower / 50;
     if close || from == to { from } else { format!("{from}\u{2013}{to}") }
+}
+
+/// How often something was.
+pub(super) fn times(number: u64) -> String {
+    match number {
+        1 => "once".to_owned(),
+        _ => format!("{number} times"),
+    }
+}
+
+/// Both bounds of an age in full.
+pub(super) fn bounds(age: Age) -> String {
+    let lower = Readable(age.lower());
+    match age.upper() {
+        _ if age == Age::UNBOUNDED => "not known".to_owned(),
+        None => format!("at least {lower}"),
+        Some(upper) if upper == age.lower() => lower.to_string(),
+        Some(upper) => format!("at least {lower}, at most {}", Readable(upper)),
+    }
+}
+
+/// Where an age comes from.
+pub(super) const fn basis(basis: Basis) -> &'static str {
+    match basis {
+        Basis::Stored => "a time in the store",
+        Basis::FirstSeen => "watching since the first look",
+        Basis::SeenToChange => "watching: it changed between two looks",
+        Basis::Future => "watching; the store\u{2019}s time lies in the future",
+        Basis::Contradicted => "watching; the store\u{2019}s time contradicts it",
+    }
+}
+
+/// The rule by which a state follows.
+pub(super) const fn rule(reason: Reason) -> &'static str {
+    match reason {
+        Reason::Absent => "There is no record of the lease, so nobody has the right to act.",
+        Reason::Released => "The record names no holder, so nobody has the right to act.",
+        Reason::Expired => "The holder\u{2019}s time is surely up, so nobody has the right to act.",
+        Reason::Progressing => "It is held, and work moved under its epoch surely within stall_after.",
+        Reason::NothingDue => {
+            "Nothing has moved within stall_after, and nothing has been due for longer: that is idle, not stalled."
+        }
+        Reason::NoProgress => {
+            "It is held; the last progress is surely older than stall_after, and work has surely been due for longer."
+        }
+        Reason::NeverProgressed => {
+            "It was acquired surely longer ago than stall_after, work has surely been due for longer, and none has moved \
+             under its epoch."
+        }
+        Reason::WorkStuck => {
+            "The oldest due work has surely waited for longer than overdue_after, whatever else moves."
+        }
+        Reason::AwaitingFirstProgress => {
+            "It was acquired within stall_after, and nothing has moved under its epoch yet: too early to tell."
+        }
+        Reason::DueUnknown => {
+            "Nothing has moved within stall_after, and whether work has been due for as long is not known."
+        }
+        Reason::ProgressNotReported => "The source says nothing of progress, so that work moves cannot be proven.",
+        Reason::NotObservedYet => "Only watching can tell, and it has not been watched for long enough.",
+        Reason::ObservationGap => {
+            "Work moved between two looks, and what that leaves open reaches from within the limit to beyond it."
+        }
+        Reason::StoreUnreachable | Reason::StoreTimeout | Reason::StoreRefused | Reason::SchemaMismatch => {
+            "The store could not be read, so nothing is known now."
+        }
+        Reason::InvalidRecord => "The record breaks the contract, so nothing is believed of it.",
+        Reason::ClockSkew => "Times contradict each other by more than clock_skew allows.",
+        Reason::ProgressWithoutAuthority => {
+            "Work moved surely after the lease had ended: somebody acts without the right."
+        }
+        Reason::EpochRegressed => "The epoch went backwards, so fencing cannot be relied on.",
+    }
 }

@@ -9,6 +9,7 @@ use tokio::time::Instant;
 
 use crate::expose::metrics::{Rendered, gzip};
 use crate::expose::{Encoding, sample};
+use crate::history::History;
 use crate::observer::{Chosen, Encoded, NotConfigured, Observed};
 use crate::web::{Content, Scrape};
 
@@ -68,7 +69,7 @@ impl Content for Fake {
     }
 
     async fn snapshots(&self, sources: Chosen, _deadline: Instant) -> Result<Vec<Arc<Observed>>, NotConfigured> {
-        let observed = |snapshot| Arc::new(Observed::new(Arc::new(snapshot), Rendered::default()));
+        let observed = |snapshot| Arc::new(Observed::new(Arc::new(snapshot), History::default(), Rendered::default()));
         let snapshots = sample::snapshots();
         match sources {
             Chosen::All => Ok(snapshots.into_iter().map(observed).collect()),

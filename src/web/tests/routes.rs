@@ -4,8 +4,17 @@ use super::client::{Client, ask, request};
 use super::content::Fake;
 use super::*;
 
-const PATHS: [&str; 8] =
-    ["/", "/metrics", "/api/v1/leases", "/-/healthy", "/-/ready", "/style.css", "/live.js", "/favicon.ico"];
+const PATHS: [&str; 9] = [
+    "/",
+    "/lease?source=documents&lease=retention",
+    "/metrics",
+    "/api/v1/leases",
+    "/-/healthy",
+    "/-/ready",
+    "/style.css",
+    "/live.js",
+    "/favicon.ico",
+];
 
 #[tokio::test]
 async fn every_path_answers_with_its_type() {
@@ -85,10 +94,11 @@ async fn the_metrics_can_have_another_path() {
 #[test]
 fn every_path_but_that_of_the_metrics_is_taken() {
     for path in PATHS {
+        let path = path.split('?').next().unwrap();
         assert_eq!(is_taken(path), path != "/metrics", "{path}");
     }
-    assert!(is_taken("/api/v1/leases/a/b"));
-    assert!(!is_taken("/live") && !is_taken("/-/elsewhere"));
+    assert!(is_taken("/live") && is_taken("/api/v1/leases/a/b") && is_taken("/leases/a/b/live"));
+    assert!(!is_taken("/leases") && !is_taken("/-/elsewhere"));
 }
 
 #[tokio::test]

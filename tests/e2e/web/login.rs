@@ -24,7 +24,19 @@ fn a_user_is_let_in_and_whoever_else_learns_nothing() {
     assert!(admitted.body.contains("lease_state"));
     let wrong = [String::new(), login("prometheus", "wrong"), login("nobody", PASSWORD), login("", "")];
     let mut answers = Vec::new();
-    for path in ["/metrics", "/", "/api/v1/leases", "/-/reload", "/style.css", "/nowhere", "/-/healthy/", "//-/ready"] {
+    for path in [
+        "/metrics",
+        "/",
+        "/lease?source=own&lease=planner",
+        "/live",
+        "/live?source=own&lease=planner",
+        "/api/v1/leases",
+        "/-/reload",
+        "/style.css",
+        "/nowhere",
+        "/-/healthy/",
+        "//-/ready",
+    ] {
         for headers in &wrong {
             let refused = ask(&exporter, path, headers);
             assert_eq!(refused.status, 401, "{path} {headers}");

@@ -1,0 +1,212 @@
+//! What was seen of a lease, as a strip and in words.
+
+use std::time::Duration;
+
+use super::moment::Now;
+use super::words;
+use crate::history::{Before, History, Interruption, Seen, Since, Stretch};
+use crate::lease::{Readable, State, Verdict};
+
+/// How far back a strip may go, in seconds.
+const SPANS: [(u64, &str); 6] = [
+    (10 * 60, "10 minutes"),
+    (60 * 60, "hour"),
+    (6 * 60 * 60, "6 hours"),
+    (24 * 60 * 60, "24 hours"),
+    (7 * 24 * 60 * 60, "7 days"),
+    (30 * 24 * 60 * 60, "30 days"),
+];
+/// How many stretches are put into words.
+const IN_WORDS: usize = 16;
+
+/// Since when a lease has been as it is, in a few words.
+pub(super) struct SinceView {
+    /// `7m12s` or `≥ 7m12s`.
+    pub(super) lasted: String,
+    /// When that was first seen.
+    pub(super) at: String,
+}
+
+/// What was seen of a lease.
+pub(super) struct Past {
+    /// In one sentence.
+    pub(super) since: String,
+    /// `hour`
+    pub(super) span: &'static str,
+    pub(super) pieces: Vec<Piece>,
+    /// The latest first.
+    pub(super) stretches: Vec<StretchView>,
+    /// Whether there was more.
+    pub(super) cut: bool,
+}
+
+/// A piece of the strip. Percentages of its width.
+pub(super) struct Piece {
+    pub(super) class: &'static str,
+    pub(super) x: String,
+    pub(super) width: String,
+    /// Each state has a height of its own, so that it is not told by colour alone.
+    pub(super) y: u8,
+    pub(super) height: u8,
+}
+
+/// A stretch in words.
+pub(super) struct StretchView {
+    pub(super) class: &'static str,
+    pub(super) from: String,
+    pub(super) to: String,
+    pub(super) what: String,
+    pub(super) lasted: String,
+}
+
+impl SinceView {
+    /// `None` where the history does not say what the verdict does: of a look that somebody could not wait for.
+    pub(super) fn of(history: &History, lease: &str, verdict: &Verdict, now: Now) -> Option<Self> {
+        let since = since(history, lease, verdict)?;
+        let sign = if since.is_at_least() { "\u{2265}\u{2009}" } else { "" };
+        Some(Self { lasted: format!("{sign}{}", Readable(whole(now.since(since.at)))), at: now.clock(since.at) })
+    }
+}
+
+fn since(history: &History, lease: &str, verdict: &Verdict) -> Option<Since> {
+    history.since(lease).filter(|since| match since.seen {
+        Seen::State(state, _) => state == verdict.state,
+        Seen::Nothing(_) => verdict.state == State::Unknown,
+    })
+}
+
+/// A history goes by tenths of a second, which say nothing here.
+const fn whole(duration: Duration) -> Duration {
+    Duration::from_secs(duration.as_secs())
+}
+
+impl Past {
+    pub(super) fn of(history: &History, lease: &str, verdict: &Verdict, now: Now) -> Self {
+        let stretches = history.of(lease);
+        let since = since(history, lease, verdict);
+        // As much again as the present state has lasted, so that what came before it can be seen.
+        let wanted = since.map_or(Duration::ZERO, |since| now.since(since.at).saturating_mul(2));
+        let (span, name) =
+            SPANS.into_iter().find(|(span, _)| wanted.as_secs() <= *span).unwrap_or(SPANS[SPANS.len() - 1]);
+        let span = Duration::from_secs(span);
+        Self {
+            since: since
+                .map_or_else(|| "It was not seen yet.".to_owned(), |since| sentence(&since, verdict.state, now)),
+            span: name,
+            pieces: stretches.iter().filter_map(|stretch| piece(stretch, span, now)).collect(),
+            stretches: stretches.iter().rev().take(IN_WORDS).map(|stretch| in_words(stretch, now)).collect(),
+            cut: history.is_cut(lease) || stretches.len() > IN_WORDS,
+        }
+    }
+}
+
+fn sentence(since: &Since, state: State, now: Now) -> String {
+    let at = now.clock(since.at);
+    let seen = format!("Seen as {} since {at} UTC", words::state(state));
+    match since.before {
+        Before::NeverLooked => format!("{seen}, when it was looked at for the first time."),
+        Before::Forgotten => format!("{seen} at least; what was before is not kept any more."),
+        Before::Other { state, last } => {
+            format!("{seen}; at {} UTC, the look before, it was {}.", now.clock(last), words::state(state))
+        }
+        Before::Interrupted { why, from, before } => {
+            let from = now.clock(from);
+            let what = match why {
+                Some(Interruption::NotLooked) => format!("from {from} UTC until then nobody looked"),
+                Some(Interruption::NotReadable(_)) => format!("from {from} UTC until then the store could not be read"),
+                None => format!("from {from} UTC until then nothing could be seen"),
+            };
+            match before {
+                Some(before) => format!("{seen}; {what}. Before that it was {}.", words::state(before)),
+                None => format!("{seen}; {what}."),
+            }
+        }
+    }
+}
+
+fn piece(stretch: &Stretch, span: Duration, now: Now) -> Option<Piece> {
+    let percent = |at: Duration| 100.0 - (now.since(at).as_secs_f64() / span.as_secs_f64() * 100.0).min(100.0);
+    let (from, to) = (percent(stretch.from), percent(stretch.to));
+    // Nothing is drawn where nobody looked; and what ended before the strip begins is not on it.
+    let (class, y, height) = match stretch.seen {
+        _ if now.since(stretch.to) > span => return None,
+        Seen::Nothing(Interruption::NotLooked) => return None,
+        Seen::Nothing(Interruption::NotReadable(_)) => ("unreadable", 2, 20),
+        Seen::State(State::Stalled, _) => ("stalled", 0, 24),
+        Seen::State(State::NoLeader, _) => ("no_leader", 4, 16),
+        Seen::State(State::Unknown, _) => ("unknown", 8, 8),
+        Seen::State(State::Active, _) => ("active", 10, 4),
+        Seen::State(State::Idle, _) => ("idle", 11, 2),
+    };
+    // A single look lasts no time, and is seen all the same.
+    let width = (to - from).max(0.3);
+    Some(Piece { class, x: format!("{:.2}", from.min(100.0 - width)), width: format!("{width:.2}"), y, height })
+}
+
+fn in_words(stretch: &Stretch, now: Now) -> StretchView {
+    let (class, what) = match stretch.seen {
+        Seen::State(state, reason) => (state.as_str(), format!("{} ({reason})", words::state(state))),
+        Seen::Nothing(Interruption::NotLooked) => ("gap", "nobody looked".to_owned()),
+        Seen::Nothing(Interruption::NotReadable(failure)) => ("unreadable", words::failure(failure).to_owned()),
+    };
+    StretchView {
+        class,
+        from: now.clock(stretch.from),
+        to: now.clock(stretch.to),
+        what,
+        lasted: Readable(whole(stretch.to.saturating_sub(stretch.from))).to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::expose::sample;
+
+    fn of(source: &str, lease: &str) -> (Option<SinceView>, Past) {
+        let looks = sample::looks();
+        let (snapshot, history) = looks.iter().find(|(snapshot, _)| *snapshot.source == *source).unwrap();
+        let status = snapshot.leases.iter().find(|status| *status.lease == *lease).unwrap();
+        let now = sample::now();
+        (SinceView::of(history, lease, &status.verdict, now), Past::of(history, lease, &status.verdict, now))
+    }
+
+    #[test]
+    fn since_when_a_lease_is_as_it_is_comes_with_what_was_before() {
+        for (source, lease, lasted, sentence) in [
+            (
+                "documents",
+                "retention",
+                "2m",
+                "Seen as stalled since 07:58:00 UTC; at 07:57:45 UTC, the look before, it was active.",
+            ),
+            (
+                "documents",
+                "planner",
+                "≥\u{2009}7m",
+                "Seen as active since 07:53:00 UTC, when it was looked at for the first time.",
+            ),
+            (
+                "jobs",
+                "reindex",
+                "≥\u{2009}2m",
+                "Seen as active since 07:58:00 UTC; from 07:55:15 UTC until then nobody looked. Before that it was active.",
+            ),
+        ] {
+            let (since, past) = of(source, lease);
+            assert_eq!((since.unwrap().lasted.as_str(), past.since.as_str()), (lasted, sentence), "{lease}");
+        }
+    }
+
+    #[test]
+    fn a_gap_is_drawn_as_nothing_and_put_into_words() {
+        let (_, past) = of("jobs", "reindex");
+        let drawn: Vec<_> = past.pieces.iter().map(|piece| (piece.class, piece.x.as_str())).collect();
+        assert_eq!(drawn.len(), 2, "{drawn:?}");
+        let ends = |piece: &Piece| piece.x.parse::<f64>().unwrap() + piece.width.parse::<f64>().unwrap();
+        let begins = |piece: &Piece| piece.x.parse::<f64>().unwrap();
+        assert!(begins(&past.pieces[1]) - ends(&past.pieces[0]) > 20.0);
+        let words: Vec<_> = past.stretches.iter().map(|stretch| stretch.what.as_str()).collect();
+        assert_eq!(words, ["active (progressing)", "nobody looked", "active (progressing)"]);
+    }
+}

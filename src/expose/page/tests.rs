@@ -1,0 +1,154 @@
+//! Whole pages.
+
+use std::time::Duration;
+
+use super::*;
+use crate::expose::{golden, sample};
+use crate::lease::{Age, Observation, Progress};
+
+fn rendered_as(view: &View, snapshots: &[(SourceSnapshot, History)]) -> Rendered {
+    let looks: Vec<_> = snapshots.iter().map(|(snapshot, history)| Looked { snapshot, history }).collect();
+    let rendered = page(view, &looks, sample::now(), "/metrics").unwrap();
+    assert!(rendered.html.contains(&main(view, &looks, sample::now()).unwrap()), "one way to render");
+    rendered
+}
+
+fn list(query: &str, snapshots: &[(SourceSnapshot, History)]) -> String {
+    rendered_as(&View::list(query), snapshots).html
+}
+
+fn lease(source: &str, name: &str) -> Rendered {
+    let view = View::Lease { source: source.to_owned(), lease: name.to_owned() };
+    rendered_as(&view, &sample::looks())
+}
+
+fn many(leases: usize) -> (SourceSnapshot, History) {
+    let (snapshot, mut history) = (sample::many(leases), History::default());
+    history.take_in(&snapshot, sample::now().monotonic);
+    (snapshot, history)
+}
+
+/// The leases on a page, from top to bottom.
+fn names(page: &str) -> Vec<String> {
+    let after = page.split("<h2><a href=\"lease?").skip(1);
+    after.map(|rest| rest.split("<bdi>").nth(1).unwrap().split("</bdi>").next().unwrap().to_owned()).collect()
+}
+
+#[test]
+fn the_page_of_every_state() {
+    golden::assert_matches("status.html", &list("", &sample::looks()));
+}
+
+#[test]
+fn the_page_of_a_lease_and_its_evidence() {
+    golden::assert_matches("lease.html", &lease("documents", "retention").html);
+}
+
+#[test]
+fn every_lease_has_a_page_of_its_own_and_one_that_is_not_known_says_so() {
+    for (snapshot, _) in sample::looks() {
+        for status in &snapshot.leases {
+            let Rendered { html, found } = lease(&snapshot.source, &status.lease);
+            assert!(found && names(&html).len() == 1, "{}", status.lease);
+            assert!(html.contains(&format!("<code>{}</code>", status.verdict.reason)), "{}", status.lease);
+        }
+    }
+    for (source, name) in [("documents", "none"), ("none", "retention"), ("", "")] {
+        let Rendered { html, found } = lease(source, name);
+        assert!(!found && html.contains("is known.") && names(&html).is_empty(), "{html}");
+    }
+}
+
+#[test]
+fn a_hostile_name_stays_text() {
+    let looks = sample::looks();
+    let hostile = r"&#60;script&#62;alert(&#39;1&#39;)&#60;/script&#62;\n{{7*7}}\u{202e}gnp.";
+    for page in [list("", &looks), lease("documents", sample::HOSTILE).html, lease(sample::HOSTILE, "<b>").html] {
+        assert_eq!(page.matches("<script").count(), 1, "only the page's own");
+        assert!(!page.contains('\u{202e}') && !page.contains('\u{200f}'), "direction marks are spelt out");
+        assert!(page.contains(hostile), "{page}");
+    }
+    let filtered = list("q=%22%3E%3Cscript%3E&source=%3Cscript%3E", &looks);
+    assert_eq!(filtered.matches("<script").count(), 1);
+}
+
+#[test]
+fn nothing_on_the_page_needs_what_its_security_policy_forbids() {
+    for page in [list("", &sample::looks()), lease("documents", "retention").html] {
+        for forbidden in [" style=", "<style", " onclick=", "javascript:", "http://", "https://", "//"] {
+            assert!(!page.contains(forbidden), "{forbidden}");
+        }
+    }
+}
+
+#[test]
+fn ten_thousand_leases_come_page_by_page_the_worst_first_and_each_page_is_small() {
+    let mut looks = vec![many(10_000)];
+    looks.extend(sample::looks());
+    let first = list("", &looks);
+    assert!(first.len() < 200_000, "{} bytes", first.len());
+    assert_eq!(names(&first).len(), LEASES_A_PAGE);
+    assert!(first.find("lease stalled").unwrap() < first.find("lease active").unwrap());
+    assert!(first.contains(r##"<a rel="next" href="?page=2">"##) && !first.contains("rel=\"prev\""));
+    let mut all = Vec::new();
+    let pages = (10_000_usize + 17).div_ceil(LEASES_A_PAGE);
+    for number in 1..=pages {
+        all.extend(names(&list(&format!("page={number}"), &looks)));
+    }
+    let known = looks.iter().map(|(snapshot, _)| snapshot.leases.len()).sum::<usize>();
+    assert_eq!(all.len(), known, "each once");
+    assert!(list(&format!("page={pages}"), &looks).contains("rel=\"prev\""));
+}
+
+#[test]
+fn a_filter_leaves_leases_out_and_none_of_the_counts() {
+    let looks = sample::looks();
+    let counts = |page: &str| -> Vec<String> {
+        page.split("<li class=\"")
+            .filter_map(|li| Some(li.split_once("</svg><b>")?.1.split('<').next()?.to_owned()))
+            .take(5)
+            .collect()
+    };
+    let page = list("state=stalled&source=documents", &looks);
+    assert_eq!(names(&page), ["retention"]);
+    assert_eq!(counts(&page), counts(&list("", &looks)));
+    assert!(page.contains("1 of 17 leases are as the filter says."), "{page}");
+    assert_eq!(page.matches("aria-current").count(), 1);
+    assert!(page.contains(r#"<option value="documents" selected>"#));
+    assert!(page.contains("Source <bdi>billing</bdi>"), "a source in trouble is shown whatever the filter");
+    let page = list("q=nothing-is-called-so", &looks);
+    assert!(page.contains("None of 17 leases is as the filter says."));
+}
+
+#[test]
+fn of_those_that_need_somebody_whose_work_has_not_moved_for_longest_comes_first_and_no_other_moves_about() {
+    let aged = |state: State, ages: &[Age]| {
+        let (mut snapshot, history) = many(ages.len());
+        for (status, age) in snapshot.leases.iter_mut().zip(ages) {
+            status.verdict.state = state;
+            let Observation::Seen(evidence) = &mut status.observation else { panic!("it was read") };
+            let Progress::Made { when, .. } = &mut evidence.progress else { panic!("it has progress") };
+            when.age = *age;
+        }
+        names(&list("", &[(snapshot, history)]))
+    };
+    let (hour, day) = (Duration::from_secs(3_600), Duration::from_secs(86_400));
+    let ages = [Age::UNBOUNDED, Age::exact(hour), Age::at_least(day), Age::exact(hour * 2)];
+    for state in [State::Stalled, State::NoLeader] {
+        assert_eq!(aged(state, &ages), ["lease-00002", "lease-00003", "lease-00001", "lease-00000"], "{state}");
+    }
+    for state in [State::Unknown, State::Active, State::Idle] {
+        assert_eq!(aged(state, &ages), ["lease-00000", "lease-00001", "lease-00002", "lease-00003"], "{state}");
+    }
+}
+
+#[test]
+fn the_title_begins_with_the_worst() {
+    assert!(list("", &sample::looks()).contains("<title>2 stalled "));
+    assert!(list("", &[many(2)]).contains("<title>2 active "));
+    let mut down = sample::looks().pop().unwrap();
+    down.0.leases.clear();
+    assert!(list("", &[down]).contains("<title>1 not readable "));
+    assert!(list("", &[]).contains("<title>no leases "));
+    assert!(lease("documents", "retention").html.contains("<title>stalled: retention "));
+}

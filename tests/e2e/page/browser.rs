@@ -1,0 +1,214 @@
+//! A real Chromium without a window, asked through its own protocol over two pipes: no driver and no socket is needed.
+
+use std::io::{BufRead, BufReader, Write};
+use std::process::{Child, ChildStdin, Command, Stdio};
+use std::sync::mpsc::{Receiver, channel};
+
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use crate::harness::store::folder;
+use crate::harness::{PATIENCE, eventually};
+use crate::servers;
+
+/// What starts it: the pipes are its descriptors 3 and 4, and it ends when they do.
+const PIPED: &str = r#"exec "$0" "$@" 3<&0 4>&1 </dev/null >/dev/null 2>&1"#;
+const FLAGS: [&str; 12] = [
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-dev-shm-usage",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-extensions",
+    "--disable-quic",
+    "--disable-sync",
+    "--no-first-run",
+    "--no-default-browser-check",
+    "--remote-debugging-pipe",
+];
+
+/// A browser with one page, ended with its guard.
+pub(super) struct Browser {
+    child: Child,
+    words: ChildStdin,
+    answers: Receiver<Value>,
+    asked: u64,
+    session: Option<String>,
+    /// What the page complained of: errors of scripts, and what its security policy kept out.
+    complaints: Vec<String>,
+    _profile: TempDir,
+}
+
+impl Browser {
+    /// Starts one; nothing where the tests are to do without.
+    pub(super) fn start() -> Option<Self> {
+        if servers::is_left_out("chromium") {
+            return None;
+        }
+        let profile = folder();
+        let mut child = Command::new("sh")
+            .args(["-c", PIPED, &servers::program("chromium")])
+            .args(FLAGS)
+            .arg(format!("--user-data-dir={}", profile.path().display()))
+            .arg("about:blank")
+            .env("TZ", "UTC")
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let words = child.stdin.take().unwrap();
+        let mut said = BufReader::new(child.stdout.take().unwrap());
+        let (sender, answers) = channel();
+        std::thread::spawn(move || {
+            let mut message = Vec::new();
+            while said.read_until(0, &mut message).is_ok_and(|read| read > 0) {
+                message.pop();
+                let Ok(message) = serde_json::from_slice(&std::mem::take(&mut message)) else { return };
+                if sender.send(message).is_err() {
+                    return;
+                }
+            }
+        });
+        let complaints = Vec::new();
+        let mut browser = Self { child, words, answers, asked: 0, session: None, complaints, _profile: profile };
+        browser.attach();
+        Some(browser)
+    }
+
+    fn attach(&mut self) {
+        let targets = self.ask("Target.getTargets", json!({}));
+        let page = targets["targetInfos"].as_array().unwrap().iter().find(|target| target["type"] == "page").cloned();
+        let page = page.unwrap_or_else(|| self.ask("Target.createTarget", json!({ "url": "about:blank" })));
+        let attached = self.ask("Target.attachToTarget", json!({ "targetId": page["targetId"], "flatten": true }));
+        self.session = Some(attached["sessionId"].as_str().unwrap().to_owned());
+        for domain in ["Page.enable", "Runtime.enable", "Log.enable"] {
+            self.ask(domain, json!({}));
+        }
+        self.size(1200, 900);
+    }
+
+    /// Asks for something that cannot fail, and waits for the answer.
+    pub(super) fn ask(&mut self, method: &str, parameters: Value) -> Value {
+        self.answer(method, &parameters).unwrap_or_else(|error| panic!("{method} {parameters}: {error}"))
+    }
+
+    fn answer(&mut self, method: &str, parameters: &Value) -> Result<Value, Value> {
+        self.asked += 1;
+        let mut message = json!({ "id": self.asked, "method": method, "params": parameters });
+        if let Some(session) = &self.session {
+            message["sessionId"] = json!(session);
+        }
+        self.words.write_all(&[message.to_string().as_bytes(), b"\0"].concat()).unwrap();
+        loop {
+            let mut answer = self.answers.recv_timeout(PATIENCE).unwrap_or_else(|_| panic!("no answer to {method}"));
+            if answer["id"] == self.asked {
+                return if answer.get("error").is_none() {
+                    Ok(answer["result"].take())
+                } else {
+                    Err(answer["error"].take())
+                };
+            }
+            match answer["method"].as_str() {
+                Some("Runtime.exceptionThrown") => self.complaints.push(answer["params"].to_string()),
+                // A stream that breaks off is said to, which is no mistake of the page.
+                Some("Log.entryAdded") if answer["params"]["entry"]["source"] != "network" => {
+                    self.complaints.push(answer["params"]["entry"]["text"].to_string());
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// Goes to an address, and waits until all of it is there.
+    pub(super) fn open(&mut self, address: &str) {
+        let gone = self.ask("Page.navigate", json!({ "url": address }));
+        assert!(gone.get("errorText").is_none(), "{address}: {gone}");
+        self.until(
+            "the page to be there",
+            "document.readyState === 'complete' && document.getElementById('main') !== null",
+        );
+    }
+
+    /// What an expression gives on the page.
+    pub(super) fn value(&mut self, expression: &str) -> Value {
+        let parameters = json!({ "expression": expression, "returnByValue": true, "awaitPromise": true });
+        let mut answer = self.ask("Runtime.evaluate", parameters);
+        assert!(answer.get("exceptionDetails").is_none(), "{expression}: {answer}");
+        answer["result"]["value"].take()
+    }
+
+    /// The same, where it is a text.
+    pub(super) fn text(&mut self, expression: &str) -> String {
+        let value = self.value(expression);
+        value.as_str().unwrap_or_else(|| panic!("{expression} is {value}")).to_owned()
+    }
+
+    /// Waits until an expression is true. While the page goes elsewhere there is nobody to ask, which is waited for too.
+    pub(super) fn until(&mut self, what: &str, expression: &str) {
+        let parameters = json!({ "expression": format!("Boolean({expression})"), "returnByValue": true });
+        eventually(what, || {
+            let answer = self.answer("Runtime.evaluate", &parameters).ok()?;
+            (answer["result"]["value"] == true).then_some(())
+        });
+    }
+
+    /// Presses a key and lets it go.
+    pub(super) fn press(&mut self, key: &str) {
+        let (code, text) = match key {
+            "Tab" => (9, ""),
+            "Enter" => (13, "\r"),
+            _ => panic!("what key is {key}?"),
+        };
+        let down = if text.is_empty() { "rawKeyDown" } else { "keyDown" };
+        for kind in [down, "keyUp"] {
+            let parameters =
+                json!({ "type": kind, "key": key, "code": key, "windowsVirtualKeyCode": code, "text": text });
+            self.ask("Input.dispatchKeyEvent", parameters);
+        }
+    }
+
+    /// Writes into what has the focus.
+    pub(super) fn write(&mut self, text: &str) {
+        self.ask("Input.insertText", json!({ "text": text }));
+    }
+
+    /// Goes on with Tab until an expression says of `it`, which has the focus, that it is the one.
+    pub(super) fn tab_to(&mut self, what: &str) {
+        for _ in 0..60 {
+            self.press("Tab");
+            if self.value(&format!("(it => {what})(document.activeElement)")) == true {
+                return;
+            }
+        }
+        panic!("the keyboard does not get to {what}");
+    }
+
+    pub(super) fn size(&mut self, width: u32, height: u32) {
+        let parameters = json!({ "width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 600 });
+        self.ask("Emulation.setDeviceMetricsOverride", parameters);
+    }
+
+    pub(super) fn dark(&mut self, dark: bool) {
+        let value = if dark { "dark" } else { "light" };
+        let features = json!([{ "name": "prefers-color-scheme", "value": value }]);
+        self.ask("Emulation.setEmulatedMedia", json!({ "features": features }));
+    }
+
+    pub(super) fn without_script(&mut self) {
+        self.ask("Emulation.setScriptExecutionDisabled", json!({ "value": true }));
+    }
+
+    /// The page has run into no error, and its security policy kept nothing out.
+    pub(super) fn assert_no_complaints(&mut self) {
+        self.value("1");
+        assert!(self.complaints.is_empty(), "{:#?}", self.complaints);
+    }
+}
+
+impl Drop for Browser {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}

@@ -1,0 +1,7 @@
+//! The status page, in a real browser.
+
+mod browser;
+mod change;
+mod people;
+mod stage;
+mod states;

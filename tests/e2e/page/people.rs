@@ -1,0 +1,98 @@
+//! Who looks: with a keyboard, a screen reader, a phone, without script.
+
+use super::browser::Browser;
+use super::stage::{EACH_STATE, Stage};
+use crate::servers;
+
+const PAGES: [&str; 4] =
+    ["/", "/lease?source=own&lease=retention", "/?q=no-such", "/?state=stalled&state=idle&source=own&q=e"];
+
+#[test]
+fn axe_finds_no_violation_in_light_or_dark_wide_or_narrow() {
+    let Some(mut browser) = Browser::start() else { return };
+    let stage = Stage::of_each_state();
+    let axe = std::fs::read_to_string(servers::program("axe.min.js")).unwrap();
+    for page in PAGES {
+        for (dark, width) in [(false, 1200), (true, 1200), (false, 400)] {
+            browser.dark(dark);
+            browser.size(width, 900);
+            browser.open(&stage.address(page));
+            browser.value(&format!("{axe}; 1"));
+            let report = browser.value(
+                "axe.run(document, { resultTypes: ['violations'] }).then(report => ({ passes: report.passes.length, \
+                 violations: report.violations.map(it => [it.id, it.nodes.map(node => node.html + node.failureSummary)]) }))",
+            );
+            assert_eq!(report["violations"], serde_json::json!([]), "{page} dark: {dark}, {width} px");
+            assert!(report["passes"].as_u64().unwrap() > 20, "it did look: {report}");
+        }
+    }
+}
+
+#[test]
+fn a_keyboard_is_enough() {
+    let Some(mut browser) = Browser::start() else { return };
+    let stage = Stage::of_each_state();
+    browser.open(&stage.address("/"));
+    browser.press("Tab");
+    assert_eq!(browser.text("document.activeElement.textContent"), "Skip to the leases");
+    assert!(
+        browser.value("document.activeElement.getBoundingClientRect().width > 50") == true,
+        "it shows once it is reached"
+    );
+    browser.press("Enter");
+    browser.until("the leases to have the focus", "document.activeElement.id === 'main'");
+    browser.tab_to("it.textContent.includes('stalled')");
+    browser.press("Enter");
+    browser.until("the stalled alone", "document.querySelectorAll('li.lease').length === 1");
+    browser.tab_to("it.textContent === 'retention'");
+    assert!(browser.text("getComputedStyle(document.activeElement).outlineStyle") != "none", "one sees where one is");
+    browser.press("Enter");
+    browser.until("the lease", "document.getElementById('why') !== null");
+    browser.tab_to("it.textContent === 'All leases'");
+    browser.press("Enter");
+    browser.until("all leases", "document.querySelectorAll('li.lease').length === 5");
+}
+
+#[test]
+fn without_script_everything_is_there_and_can_be_filtered() {
+    let Some(mut browser) = Browser::start() else { return };
+    let stage = Stage::of_each_state();
+    browser.without_script();
+    browser.open(&stage.address("/"));
+    assert_eq!(browser.value("document.querySelectorAll('li.lease').length"), EACH_STATE.len());
+    assert!(browser.value("document.querySelector('noscript meta[http-equiv=refresh]') !== null") == true);
+    assert_eq!(browser.text("document.getElementById('live').textContent"), "As of when it was loaded");
+    browser.tab_to("it.name === 'q'");
+    browser.write("retent");
+    browser.press("Enter");
+    browser.until("the filtered list", "document.querySelectorAll('li.lease').length === 1");
+    assert_eq!(browser.text("location.search"), "?q=retent&source=");
+    assert_eq!(browser.text("document.querySelector('input[name=q]').value"), "retent");
+    browser.open(&stage.address("/lease?source=own&lease=retention"));
+    assert!(browser.text("document.getElementById('main').textContent").contains("Seen as stalled since"));
+    browser.assert_no_complaints();
+}
+
+#[test]
+fn nothing_reaches_beyond_the_width_of_a_phone() {
+    let Some(mut browser) = Browser::start() else { return };
+    let stage = Stage::of_each_state();
+    for name in
+        ["x".repeat(300), "Donaudampfschifffahrtselektrizitätenhauptbetriebswerkbauunterbeamtengesellschaft".into()]
+    {
+        stage.table.execute("INSERT INTO work (lease) VALUES (?1)", [&name]).unwrap();
+    }
+    for width in [400, 320] {
+        browser.size(width, 800);
+        for page in PAGES.into_iter().chain(["/?q=xxxx", "/?q=Donau"]) {
+            browser.open(&stage.address(page));
+            let beyond = browser.value("document.documentElement.scrollWidth");
+            assert!(beyond.as_u64().unwrap() <= u64::from(width), "{page} at {width} px is {beyond} wide");
+            let small = browser.value(
+                "Math.min(...[...document.querySelectorAll('p, dd, dt, li')].filter(it => it.checkVisibility()) \
+                 .map(it => parseFloat(getComputedStyle(it).fontSize)))",
+            );
+            assert!(small.as_f64().unwrap() >= 11.0, "{page}: a text of {small} px");
+        }
+    }
+}

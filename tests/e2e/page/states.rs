@@ -1,0 +1,152 @@
+//! What the page shows.
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use super::browser::Browser;
+use super::stage::{EACH_STATE, Stage};
+use crate::harness::now;
+
+const ROWS: &str = "[...document.querySelectorAll('li.lease')].map(row => ({ \
+    name: row.querySelector('h2').textContent, \
+    word: row.querySelector('.state b').textContent, \
+    shape: row.querySelector('.state use').getAttribute('href'), \
+    colour: getComputedStyle(row.querySelector('.state .shape')).fill, \
+    facts: [...row.querySelectorAll('dt')].slice(0, 2).map(fact => fact.textContent), \
+    holder: /holder [0-9a-f]{16}/.test(row.textContent), epoch: /epoch 7/.test(row.textContent) }))";
+
+/// How many different values a member has.
+fn different(rows: &[Value], member: &str) -> usize {
+    let mut values: Vec<_> = rows.iter().map(|row| row[member].to_string()).collect();
+    values.sort();
+    values.dedup();
+    values.len()
+}
+
+#[test]
+fn each_state_is_told_by_word_by_shape_and_by_colour_the_worst_first() {
+    let Some(mut browser) = Browser::start() else { return };
+    let stage = Stage::of_each_state();
+    for dark in [false, true] {
+        browser.dark(dark);
+        browser.open(&stage.address("/"));
+        let rows = browser.value(ROWS);
+        let rows = rows.as_array().unwrap();
+        let said: Vec<_> =
+            rows.iter().map(|row| (row["name"].as_str().unwrap(), row["word"].as_str().unwrap())).collect();
+        assert_eq!(said, EACH_STATE);
+        for member in ["word", "shape", "colour"] {
+            assert_eq!(different(rows, member), EACH_STATE.len(), "{member}: {rows:?}");
+        }
+        for row in rows {
+            assert_eq!(row["facts"], json!(["authority", "progress"]), "{row}");
+            assert_eq!(row["holder"], row["name"] != "mailer", "{row}");
+            assert_eq!(row["epoch"], true, "{row}");
+        }
+        // A fresh lease over old progress, as a picture: one bar short, the other beyond the limit in the middle.
+        let widths = browser.value(
+            "[...document.querySelectorAll('li.lease.stalled .picture rect:not(.perhaps)')].filter((_, at) => at % 2 === 0) \
+             .map(bar => bar.getBoundingClientRect().width / bar.ownerSVGElement.getBoundingClientRect().width)",
+        );
+        assert!(widths[0].as_f64().unwrap() < 0.1 && widths[1].as_f64().unwrap() > 0.9, "{widths}");
+    }
+    browser.assert_no_complaints();
+}
+
+#[test]
+fn a_lease_opens_to_its_evidence_at_an_address_of_its_own() {
+    let Some(mut browser) = Browser::start() else { return };
+    let stage = Stage::of_each_state();
+    browser.open(&stage.address("/"));
+    browser.value("document.querySelector('li.lease.stalled h2 a').click()");
+    browser.until("the lease to open", "document.getElementById('why') !== null");
+    let text = browser.text("document.getElementById('main').innerText");
+    for shown in ["no_progress", "stall_after 5m", "a time in the store", "Seen as stalled since", "None."] {
+        assert!(text.contains(shown), "{shown}: {text}");
+    }
+    assert_eq!(browser.text("location.pathname + location.search"), "/lease?source=own&lease=retention");
+    // It stays what it is while it is renewed.
+    let made = browser.text("document.querySelector('.made').textContent");
+    browser.until("it to be renewed", &format!("document.querySelector('.made').textContent !== {made:?}"));
+    assert!(browser.value("document.getElementById('why') !== null") == true);
+    browser.assert_no_complaints();
+}
+
+#[test]
+fn a_store_that_cannot_be_read_is_a_banner_and_no_empty_table() {
+    let Some(mut browser) = Browser::start() else { return };
+    let stage = Stage::of_each_state();
+    browser.open(&stage.address("/"));
+    stage.table.execute_batch("DROP TABLE work").unwrap();
+    browser.until("a banner", "document.querySelector('.banner.failed') !== null");
+    let banner = browser.text("document.querySelector('.banner.failed').innerText");
+    assert!(
+        banner.contains("own could not be read") && banner.contains("Nothing is known of its 5 leases"),
+        "{banner}"
+    );
+    let states = browser.value("[...document.querySelectorAll('li.lease .state b')].map(state => state.textContent)");
+    assert_eq!(states, json!(vec!["unknown"; 5]));
+    browser.open(&stage.address("/lease?source=own&lease=planner"));
+    browser.until("what was seen", "document.querySelector('.strip rect.unreadable') !== null");
+    assert!(browser.text("document.querySelector('.seen').innerText").contains("lacks the tables"));
+    browser.assert_no_complaints();
+}
+
+#[test]
+fn ten_thousand_leases_stay_usable() {
+    let Some(mut browser) = Browser::start() else { return };
+    let many = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 9999) \
+                INSERT INTO work (lease) SELECT printf('lease-%05d', i) FROM n; \
+                INSERT INTO work VALUES ('zz-stuck', 'someone', unixepoch() - 3600, 1, unixepoch() - 3600);";
+    let stage = Stage::new(many, Duration::from_secs(300));
+    let page = stage.exporter.get("/");
+    assert!(page.body.len() < 200_000, "{} bytes", page.body.len());
+    let began = now();
+    browser.open(&stage.address("/"));
+    let took = now() - began;
+    assert!(took < Duration::from_secs(20), "{took:?}");
+    assert_eq!(browser.text("document.querySelector('li.lease h2').textContent"), "zz-stuck", "the worst first");
+    browser.value("document.querySelector('a[rel=next]').click()");
+    browser.until(
+        "the next page",
+        "document.querySelector('.pages').innerText.includes('101 to 200 of 10000, page 2 of 100')",
+    );
+    browser.open(&stage.address("/?q=lease-07777"));
+    assert_eq!(browser.value("document.querySelectorAll('li.lease').length"), 1);
+    assert!(browser.text("document.querySelector('.tallies').innerText").contains("9999"), "counts are those of all");
+    browser.assert_no_complaints();
+}
+
+#[test]
+fn no_name_gets_at_the_page_and_each_has_an_address() {
+    let Some(mut browser) = Browser::start() else { return };
+    let names = [
+        "<img src=x onerror=window.hit=1>",
+        "\"><script>window.hit=1</script>",
+        "'onmouseover='window.hit=1",
+        "..",
+        "a/../b?c#d&e=f%2f",
+        "{{7*7}}",
+        "\u{202e}gnp.evil",
+    ];
+    let stage = Stage::new("", Duration::from_secs(300));
+    for name in names.iter().copied().chain([&*"x".repeat(1_000), &*"wide ".repeat(100)]) {
+        stage.table.execute("INSERT INTO work (lease) VALUES (?1)", [name]).unwrap();
+    }
+    browser.open(&stage.address("/"));
+    let links = browser.value("[...document.querySelectorAll('li.lease h2 a')].map(link => link.href)");
+    let links: Vec<String> = links.as_array().unwrap().iter().map(|link| link.as_str().unwrap().to_owned()).collect();
+    assert_eq!(links.len(), names.len() + 2);
+    let mut shown = Vec::new();
+    for link in links {
+        browser.open(&link);
+        shown.push(browser.text("document.querySelector('article.lease h2').textContent"));
+        assert_eq!(browser.value("window.hit === undefined && document.querySelectorAll('script').length === 1"), true);
+    }
+    for name in names {
+        let expected = name.replace('\u{202e}', "\\u{202e}");
+        assert!(shown.contains(&expected), "{expected} is not in {shown:?}");
+    }
+    browser.assert_no_complaints();
+}
