@@ -6,6 +6,8 @@ pub mod command;
 pub mod config;
 mod duration;
 pub mod expose;
+#[cfg(test)]
+mod fixtures;
 pub mod history;
 pub mod lease;
 pub mod log;

@@ -7,6 +7,7 @@ use proptest::prelude::*;
 use crate::preset::{Dialect, Preset};
 
 use super::{Config, ConfigError, Families, Origin, Reads, Source};
+use crate::fixtures::{assert_expected, fixtures};
 use crate::lease::{Alert, Clock, Kind, Policy, Rules, Work};
 
 const FAMILIES: Families<'_> = Families {
@@ -32,20 +33,9 @@ fn source(config: &Config, name: &str) -> Source {
     config.sources.iter().find(|source| *source.name == *name).unwrap().clone()
 }
 
-fn fixtures(verdict: &str) -> Vec<PathBuf> {
-    let entries = std::fs::read_dir(folder()).unwrap().map(|entry| entry.unwrap().path());
-    let mut paths: Vec<_> = entries
-        .filter(|path| path.extension().is_some_and(|extension| extension == "yml"))
-        .filter(|path| path.file_name().unwrap().to_str().unwrap().starts_with(verdict))
-        .collect();
-    paths.sort();
-    assert!(!paths.is_empty(), "no fixtures named {verdict}*.yml");
-    paths
-}
-
 #[test]
 fn every_good_file_is_taken() {
-    for path in fixtures("good-") {
+    for path in fixtures("config", "good-") {
         if let Err(error) = Config::load(&path, FAMILIES) {
             panic!("{error}");
         }
@@ -55,19 +45,14 @@ fn every_good_file_is_taken() {
 /// With `UPDATE_GOLDEN=1` the expected texts are written anew.
 #[test]
 fn every_bad_file_is_refused_with_the_text_beside_it_and_no_secret() {
-    for path in fixtures("bad-") {
+    for path in fixtures("config", "bad-") {
         let name = path.file_name().unwrap().to_str().unwrap();
         let text = std::fs::read_to_string(&path).unwrap();
         let error = Config::parse(&text, name, &folder(), FAMILIES).expect_err(name);
         let shown = format!("{error}\n");
         assert!(!format!("{shown}{error:?}").contains(CANARY), "{name} repeats a secret: {shown}");
         assert!(error.faults().iter().all(|fault| !fault.problem.to_string().is_empty()));
-        let expected = path.with_extension("expected");
-        if std::env::var_os("UPDATE_GOLDEN").is_some() {
-            std::fs::write(&expected, &shown).unwrap();
-        }
-        let expected = std::fs::read_to_string(&expected).unwrap_or_default();
-        assert_eq!(shown, expected, "{name}");
+        assert_expected(&path, &shown);
     }
 }
 

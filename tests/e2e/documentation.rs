@@ -1,19 +1,18 @@
 //! What the README and its like show works as it stands there.
 
-use std::path::Path;
 use std::process::Command;
 
 use crate::harness::exporter::configure;
-use crate::harness::run;
-
-fn text(document: &str) -> String {
-    std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(document)).unwrap()
-}
+use crate::harness::{contents, repository, run};
 
 /// The fenced blocks of a language.
 fn blocks(document: &str, language: &str) -> Vec<String> {
     let opening = format!("\n```{language}\n");
-    text(document).split(&opening).skip(1).map(|block| block.split("\n```").next().unwrap().to_owned() + "\n").collect()
+    contents(document)
+        .split(&opening)
+        .skip(1)
+        .map(|block| block.split("\n```").next().unwrap().to_owned() + "\n")
+        .collect()
 }
 
 #[test]
@@ -89,7 +88,7 @@ const RUN_BY: [(&str, &str, &str); 8] = [
 
 #[test]
 fn every_command_that_is_shown_is_run() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let root = repository("");
     let mut shown = 0;
     for document in DOCUMENTS {
         for line in blocks(document, "console").concat().lines().filter_map(|line| line.strip_prefix("$ ")) {
@@ -116,9 +115,9 @@ fn every_command_that_is_shown_is_run() {
 
 #[test]
 fn every_link_between_documents_leads_somewhere() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let root = repository("");
     for document in DOCUMENTS.into_iter().chain(["CONTRIBUTING.md", "deploy/kubernetes/README.md"]) {
-        for link in text(document).split("](").skip(1).filter_map(|rest| rest.split(')').next()) {
+        for link in contents(document).split("](").skip(1).filter_map(|rest| rest.split(')').next()) {
             let (file, heading) = link.split_once('#').unwrap_or((link, ""));
             if link.contains("://") {
                 continue;

@@ -1,25 +1,14 @@
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use rcgen::{CertificateParams, KeyPair};
 use tempfile::TempDir;
 
 use super::material::Material;
 use super::{WebConfig, WebConfigError};
+use crate::fixtures::{assert_expected, fixtures};
 
 const CANARY: &str = "planted";
-
-fn fixtures(verdict: &str) -> Vec<PathBuf> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/web-config");
-    let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
-    let mut paths: Vec<_> = entries
-        .filter(|path| path.extension().is_some_and(|extension| extension == "yml"))
-        .filter(|path| path.file_name().unwrap().to_str().unwrap().starts_with(verdict))
-        .collect();
-    paths.sort();
-    assert!(!paths.is_empty(), "no fixtures named {verdict}*.yml");
-    paths
-}
 
 /// A folder with a pair `server.pem` and `server.key`, an authority `ca.pem`, and the key of somebody else.
 fn folder() -> TempDir {
@@ -47,7 +36,7 @@ fn parse(text: &str, name: &str, folder: &Path) -> Result<WebConfig, WebConfigEr
 #[test]
 fn every_good_file_is_taken() {
     let folder = folder();
-    for path in fixtures("good-") {
+    for path in fixtures("web-config", "good-") {
         let name = path.file_name().unwrap().to_str().unwrap();
         if let Err(error) = parse(&fs::read_to_string(&path).unwrap(), name, folder.path()) {
             panic!("{error}");
@@ -59,25 +48,20 @@ fn every_good_file_is_taken() {
 #[test]
 fn every_bad_file_is_refused_with_the_text_beside_it_and_no_secret() {
     let folder = folder();
-    for path in fixtures("bad-") {
+    for path in fixtures("web-config", "bad-") {
         let name = path.file_name().unwrap().to_str().unwrap();
         let error = parse(&fs::read_to_string(&path).unwrap(), name, folder.path()).expect_err(name);
         let shown = format!("{error}\n");
         assert!(!format!("{shown}{error:?}").contains(CANARY), "{name} repeats a secret: {shown}");
         assert!(!shown.contains("$2y$"), "{name} repeats a hash: {shown}");
-        let expected = path.with_extension("expected");
-        if std::env::var_os("UPDATE_GOLDEN").is_some() {
-            fs::write(&expected, &shown).unwrap();
-        }
-        let expected = fs::read_to_string(&expected).unwrap_or_default();
-        assert_eq!(shown, expected, "{name}");
+        assert_expected(&path, &shown);
     }
 }
 
 #[test]
 fn everything_given_arrives_and_nothing_secret_can_be_shown() {
     let folder = folder();
-    let path = fixtures("good-full").remove(0);
+    let path = fixtures("web-config", "good-full").remove(0);
     let config = parse(&fs::read_to_string(path).unwrap(), "good-full.yml", folder.path()).unwrap();
     assert!(config.tls.is_some() && config.rate.is_some());
     let headers: Vec<_> = config.headers.iter().map(|(name, value)| (name.as_str(), value.to_str().unwrap())).collect();

@@ -5,6 +5,8 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 use tempfile::TempDir;
 
+use crate::harness::{contents, repository};
+
 /// The recording rules.
 pub(super) const RULES: &str = "lease.rules.yaml";
 /// The alerting rules.
@@ -12,17 +14,12 @@ pub(super) const ALERTS: &str = "lease.alerts.yaml";
 
 /// The folder `alerts/`.
 pub(super) fn folder() -> PathBuf {
-    root().join("alerts")
-}
-
-/// The repository.
-pub(super) fn root() -> PathBuf {
-    PathBuf::from(env!("CARGO_MANIFEST_DIR"))
+    repository("alerts")
 }
 
 /// A file under `alerts/` as text.
 pub(super) fn text(name: &str) -> String {
-    read(&folder().join(name))
+    contents(&format!("alerts/{name}"))
 }
 
 /// Any file as text.

@@ -5,8 +5,9 @@ use std::process::Command;
 
 use serde_json::{Value, json};
 
-use super::files::{ALERTS, Copy, RULES, folder, read, root, rules, text, yaml};
+use super::files::{ALERTS, Copy, RULES, folder, read, rules, text, yaml};
 use super::promtool::run;
+use crate::harness::repository;
 
 /// Renders an expression, in which `mixin` is the mixin.
 fn render(expression: &str) -> Value {
@@ -30,7 +31,7 @@ fn assert_same(rendered: &Value, shipped: &Value) {
 fn the_mixin_renders_to_the_shipped_files() {
     assert_same(&render("mixin.prometheusRules"), &yaml(&text(RULES)));
     assert_same(&render("mixin.prometheusAlerts"), &yaml(&text(ALERTS)));
-    let shipped = read(&root().join("deploy/grafana/lease-exporter.json"));
+    let shipped = read(&repository("").join("deploy/grafana/lease-exporter.json"));
     assert!(render(DASHBOARD) == yaml(&shipped), "the dashboard differs");
 }
 
@@ -68,7 +69,7 @@ spec:
             .collect::<String>()
     });
     let written = HEAD.to_owned() + &groups.concat();
-    let path = root().join("deploy/kubernetes/components/alerts/prometheusrule.yaml");
+    let path = repository("").join("deploy/kubernetes/components/alerts/prometheusrule.yaml");
     if std::env::var_os("UPDATE_GOLDEN").is_some() {
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
         std::fs::write(&path, &written).unwrap();

@@ -1,8 +1,8 @@
 //! The dashboard's file, read as far as the tests need it.
 
-use std::path::PathBuf;
-
 use serde_json::Value;
+
+use crate::harness::contents;
 
 /// The file as a whole.
 pub(super) struct Dashboard(Value);
@@ -18,8 +18,7 @@ pub(super) struct Query<'a> {
 
 /// A file of `deploy/grafana`.
 pub(super) fn file(name: &str) -> String {
-    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("deploy/grafana").join(name);
-    std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+    contents(&format!("deploy/grafana/{name}"))
 }
 
 /// The text of a field that has to be there.

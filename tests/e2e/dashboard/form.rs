@@ -6,6 +6,7 @@ use lease_exporter::lease::State;
 use serde_json::Value;
 
 use super::document::{Dashboard, file, list, text};
+use crate::harness::contents;
 
 /// What the variables stand for when everything is chosen: every name, also of leases that come later.
 pub(super) const ALL_VALUE: &str = ".+";
@@ -158,7 +159,7 @@ fn columns_that_are_spoken_of_are_there() {
 fn runbooks_are_linked_to_where_the_alerts_say_that_they_are() {
     let dashboard = Dashboard::shipped();
     let variable = dashboard.variables().iter().find(|variable| variable["name"] == "runbooks").unwrap();
-    let alerts = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/alerts/lease.alerts.yaml")).unwrap();
+    let alerts = contents("alerts/lease.alerts.yaml");
     let told: BTreeSet<&str> = alerts
         .lines()
         .filter_map(|line| line.split_once("runbook_url: ")?.1.rsplit_once('/'))
@@ -177,7 +178,7 @@ fn what_provisions_grafana_names_prometheus_and_the_dashboards_folder() {
     let provider = &list(&boards, "providers")[0];
     assert_eq!(text(provider, "type"), "file");
     let folder = text(&provider["options"], "path");
-    let compose = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/deploy/compose.yaml")).unwrap();
+    let compose = contents("deploy/compose.yaml");
     assert!(compose.contains("./grafana/provisioning:/etc/grafana/provisioning:ro"), "{compose}");
     assert!(compose.contains(&format!("./grafana/lease-exporter.json:{folder}/")), "{compose}");
 }

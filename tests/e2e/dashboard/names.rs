@@ -6,6 +6,7 @@ use lease_exporter::expose;
 use lease_exporter::own::Own;
 
 use super::document::Dashboard;
+use crate::harness::contents;
 
 /// The names of metrics in an expression: what is left of its words once strings, label lists and functions are gone.
 fn metrics(expression: &str) -> BTreeSet<String> {
@@ -48,7 +49,7 @@ fn without_strings(expression: &str) -> String {
 
 /// What the rules record.
 fn recorded() -> BTreeSet<String> {
-    let rules = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/alerts/lease.rules.yaml")).unwrap();
+    let rules = contents("alerts/lease.rules.yaml");
     rules.lines().filter_map(|line| Some(line.split_once("record: ")?.1.trim().to_owned())).collect()
 }
 

@@ -1,13 +1,12 @@
 //! What the dashboard is asked about: the demo, and beside it leases whose names are hard on a query.
 
 use std::net::SocketAddr;
-use std::path::Path;
 
 use tempfile::TempDir;
 
 use crate::harness::process::command;
 use crate::harness::store::{active, folder, reference};
-use crate::harness::{Exporter, Process, Scheduler, eventually};
+use crate::harness::{Exporter, Process, Scheduler, contents, eventually};
 use crate::servers::{Prometheus, PrometheusApi};
 
 /// The source and the lease of the demo.
@@ -85,8 +84,7 @@ fn scraping(targets: &[SocketAddr]) -> String {
 
 /// The rules that are shipped, but that nothing has to last.
 fn impatient_rules() -> String {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("alerts/lease.rules.yaml");
-    let rules = std::fs::read_to_string(path).unwrap();
+    let rules = contents("alerts/lease.rules.yaml");
     let impatient: String = rules
         .lines()
         .map(|line| if is_wait(line) { "        expr: vector(0)\n".to_owned() } else { format!("{line}\n") })

@@ -7,6 +7,7 @@ pub(crate) mod output;
 pub(crate) mod process;
 pub(crate) mod promtool;
 pub(crate) mod proxy;
+mod repository;
 pub(crate) mod store;
 pub(crate) mod webhook;
 
@@ -15,6 +16,7 @@ use std::time::Duration;
 pub(crate) use exporter::{Exporter, check, run, status};
 pub(crate) use metrics::Metrics;
 pub(crate) use process::{Process, Scheduler};
+pub(crate) use repository::{contents, repository};
 pub(crate) use webhook::Webhook;
 
 /// How long to wait for something that will surely come: long enough for a machine that does much else.

@@ -9,8 +9,9 @@ use serde_json::{Value, json};
 
 use super::objects::{Object, parse};
 use super::rules::Rules;
-use super::tools::{helm, kustomize, repository};
+use super::tools::{helm, kustomize};
 use crate::harness::exporter::configure;
+use crate::harness::repository;
 use crate::harness::run;
 
 fn chart() -> String {

@@ -6,7 +6,8 @@ use std::process::Command;
 
 use super::objects::parse;
 use super::rules::Rules;
-use super::tools::{got, helm, kustomize, repository};
+use super::tools::{got, helm, kustomize};
+use crate::harness::repository;
 use crate::harness::run;
 use crate::servers::program;
 

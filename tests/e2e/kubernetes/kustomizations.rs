@@ -8,7 +8,8 @@ use serde_json::{Value, json};
 
 use super::objects::{Object, Pod, at, parse};
 use super::rules::Rules;
-use super::tools::{kustomize, repository, try_kustomize};
+use super::tools::{kustomize, try_kustomize};
+use crate::harness::repository;
 
 /// The folders under one of `deploy/kubernetes/` that hold a kustomization of a kind.
 fn of_kind(kind: &str, folder: &Path) -> Vec<PathBuf> {

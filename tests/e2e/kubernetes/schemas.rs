@@ -6,7 +6,8 @@ use boon::{Compiler, Schemas};
 use serde_json::Value;
 
 use super::objects::Object;
-use super::tools::{got, repository};
+use super::tools::got;
+use crate::harness::repository;
 
 /// What one version of Kubernetes takes.
 pub(super) struct Version {

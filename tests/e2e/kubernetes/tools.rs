@@ -7,11 +7,6 @@ use std::process::Command;
 use super::objects::{Object, parse};
 use crate::servers::program as find;
 
-/// A path of the repository.
-pub(super) fn repository(path: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join(path)
-}
-
 /// A file that `make tools` got.
 pub(super) fn got(name: &str) -> PathBuf {
     find(&format!("kubernetes/{name}")).into()

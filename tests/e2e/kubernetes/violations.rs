@@ -4,7 +4,8 @@ use serde_json::{Value, json};
 
 use super::objects::{Object, parse};
 use super::rules::Rules;
-use super::tools::{helm, repository};
+use super::tools::helm;
+use crate::harness::repository;
 
 fn sound() -> Vec<Object> {
     let chart = repository("deploy/helm/lease-exporter");

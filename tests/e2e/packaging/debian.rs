@@ -1,6 +1,6 @@
 //! What the Debian package carries is there, and of use.
 
-use super::unit::repository;
+use crate::harness::repository;
 use crate::harness::run;
 
 /// The files and patterns that `Cargo.toml` packs, and the folders that it packs them into.

@@ -6,8 +6,8 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::process::Command;
 
-use super::unit::repository;
 use crate::harness::process::{Finished, Process};
+use crate::harness::repository;
 use crate::harness::store::folder;
 
 /// Runs a script of a release with a stand-in for a program, and gives what that was asked, line by line.

@@ -4,8 +4,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use super::unit::repository;
 use crate::harness::process::{Finished, Process, program};
+use crate::harness::repository;
 use crate::harness::store::folder;
 
 const CHANGELOG: &str = "# Changes\n\n## Unreleased\n\n- FEATURE: not yet.\n\n## 1.2.3 / 2026-12-24\n\n- FEATURE: new.\n\n  \

@@ -2,17 +2,13 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::harness::contents;
 use crate::harness::process::{Finished, Process, program};
 use crate::servers;
 
-/// A file of the repository.
-pub(super) fn repository(path: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join(path)
-}
-
 /// The service.
 pub(super) fn service() -> String {
-    std::fs::read_to_string(repository("deploy/systemd/lease-exporter.service")).unwrap()
+    contents("deploy/systemd/lease-exporter.service")
 }
 
 /// What it gives this setting, each time that it does.
@@ -25,7 +21,7 @@ pub(super) fn settings(name: &str) -> Vec<String> {
 pub(super) fn place(folder: &Path, change: impl Fn(String) -> String) -> [PathBuf; 2] {
     let program = program();
     let service = service().replace("/usr/bin/lease-exporter", program.to_str().unwrap());
-    let socket = std::fs::read_to_string(repository("deploy/systemd/lease-exporter.socket")).unwrap();
+    let socket = contents("deploy/systemd/lease-exporter.socket");
     let units = [("lease-exporter.service", service), ("lease-exporter.socket", socket)];
     units.map(|(name, unit)| {
         let path = folder.join(name);

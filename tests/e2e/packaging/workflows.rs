@@ -4,7 +4,7 @@ use std::os::unix::fs::PermissionsExt as _;
 
 use serde_json::Value;
 
-use super::unit::repository;
+use crate::harness::repository;
 
 fn workflows() -> Vec<String> {
     let files = std::fs::read_dir(repository(".github/workflows")).unwrap();

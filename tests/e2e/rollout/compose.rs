@@ -1,17 +1,14 @@
 //! `deploy/compose.yaml`, as far as it can be judged without an engine that runs it.
 
 use std::collections::BTreeSet;
-use std::path::Path;
 
 use serde_json::Value;
 
-use crate::harness::run;
-
-const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/deploy");
+use crate::harness::{contents, repository, run};
 
 /// The services, with what they have in common merged into each.
 fn services() -> Vec<(String, Value)> {
-    let text = std::fs::read_to_string(Path::new(FOLDER).join("compose.yaml")).unwrap();
+    let text = contents("deploy/compose.yaml");
     let mut compose: Value = serde_saphyr::from_str(&text).unwrap();
     let Value::Object(services) = compose["services"].take() else { panic!("no services") };
     assert_eq!(services.len(), 7);
@@ -54,7 +51,7 @@ fn everything_that_compose_mounts_from_here_is_here() {
         for mount in texts(&service["volumes"]) {
             let (from, to) = mount.split_once(':').unwrap();
             if from.starts_with('.') {
-                assert!(Path::new(FOLDER).join(from).exists(), "{name} mounts {from}");
+                assert!(repository("deploy").join(from).exists(), "{name} mounts {from}");
                 assert!(to.ends_with(":ro"), "{name} can write to {from}");
                 mounted.insert(from.to_owned());
             }

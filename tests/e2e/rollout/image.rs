@@ -1,10 +1,6 @@
 //! `deploy/Dockerfile`, as far as it can be judged without what builds it.
 
-use std::path::Path;
-
-fn text(path: &str) -> String {
-    std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(path)).unwrap()
-}
+use crate::harness::{contents, repository};
 
 /// The rest of the only line that begins like this.
 fn after<'a>(text: &'a str, beginning: &str) -> &'a str {
@@ -16,7 +12,7 @@ fn after<'a>(text: &'a str, beginning: &str) -> &'a str {
 
 #[test]
 fn the_image_is_built_with_the_rust_that_the_package_asks_for() {
-    let (dockerfile, package) = (text("deploy/Dockerfile"), text("Cargo.toml"));
+    let (dockerfile, package) = (contents("deploy/Dockerfile"), contents("Cargo.toml"));
     let asked = after(&package, "rust-version = ").trim_matches('"');
     let built = after(&dockerfile, "ARG RUST_VERSION=");
     assert!(built == asked || built.starts_with(&format!("{asked}.")), "{built}, where {asked} is asked for");
@@ -25,18 +21,18 @@ fn the_image_is_built_with_the_rust_that_the_package_asks_for() {
 /// What the build needs is let in by name, so that nothing else gets into the image's context.
 #[test]
 fn what_the_build_needs_gets_into_its_context_and_nothing_else() {
-    let ignore = text(".dockerignore");
+    let ignore = contents(".dockerignore");
     let rules: Vec<&str> = ignore.lines().filter(|line| !line.starts_with('#')).collect();
     assert_eq!(rules[0], "*");
     let let_in: Vec<&str> = rules[1..].iter().map(|rule| rule.strip_prefix('!').unwrap()).collect();
     assert_eq!(let_in, ["Cargo.toml", "Cargo.lock", "LICENSE", "build.rs", "src", "templates", "benches"]);
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let folder = repository("");
     assert!(let_in.iter().all(|name| folder.join(name).exists()));
 }
 
 #[test]
 fn the_image_has_nobodys_rights() {
-    let dockerfile = text("deploy/Dockerfile");
+    let dockerfile = contents("deploy/Dockerfile");
     let (_, last) = dockerfile.rsplit_once("FROM scratch").unwrap();
     assert_eq!(after(last, "USER "), "65532:65532");
     assert!(!last.contains("RUN "), "there is no shell in it");

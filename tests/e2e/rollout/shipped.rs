@@ -1,15 +1,14 @@
 //! Every file that is shipped is one that the program it is for accepts.
 
-use std::path::Path;
 use std::process::Command;
 
 use serde_json::Value;
 
-use crate::harness::run;
+use crate::harness::{repository, run};
 use crate::servers;
 
 fn shipped(path: &str) -> String {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(path);
+    let path = repository(path);
     assert!(path.is_file(), "{} is not there", path.display());
     path.to_str().unwrap().to_owned()
 }
