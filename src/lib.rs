@@ -13,6 +13,7 @@ pub mod lease;
 pub mod log;
 mod near;
 pub mod observer;
+pub mod origin;
 pub mod own;
 pub mod panics;
 pub mod preset;

@@ -4,8 +4,8 @@ use prometheus::core::Collector;
 use prometheus::proto::{MetricFamily, MetricType};
 use prometheus::{Gauge, IntCounter, IntGauge, Opts, Registry, TextEncoder};
 
-use crate::clock;
 use crate::expose::{Description, Format, Type};
+use crate::{clock, origin};
 
 /// The exporter's own metrics.
 #[derive(Clone, Debug)]
@@ -32,8 +32,16 @@ impl Own {
     pub fn new() -> prometheus::Result<Self> {
         let [build_info, successful, success_timestamp, panics] = Self::NAMES;
         let registry = Registry::new();
-        let build = Opts::new(build_info, "The build of this exporter; always 1.")
-            .const_label("version", env!("CARGO_PKG_VERSION"));
+        let mut build = Opts::new(build_info, "What this exporter was built from and with; always 1.");
+        for (label, value) in [
+            ("branch", origin::BRANCH),
+            ("revision", origin::REVISION),
+            ("rustc", origin::RUSTC),
+            ("target", origin::TARGET),
+            ("version", origin::VERSION),
+        ] {
+            build = build.const_label(label, value);
+        }
         let build = IntGauge::with_opts(build)?;
         build.set(1);
         let last_reload_successful =

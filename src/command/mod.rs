@@ -27,7 +27,7 @@ use thiserror::Error;
 ///
 /// `lease-exporter demo` shows it at work without any configuration.
 #[derive(Debug, Parser)]
-#[command(name = "lease-exporter", version, args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
+#[command(name = "lease-exporter", version, long_version = crate::origin::DESCRIPTION, args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
 pub struct CommandLine {
     #[command(subcommand)]
     command: Option<Command>,
