@@ -43,12 +43,18 @@ impl Repository {
         Some(Head { revision, branch: Some(name.trim_start_matches("refs/heads/").to_owned()) })
     }
 
-    /// The files, as far as they are there, one of which changes whenever another commit is checked out. None of them
-    /// changes by what goes on in other worktrees, but for the packed references, which seldom do.
+    /// What is there of which some changes whenever another commit is checked out. None of it changes by what goes on in
+    /// other worktrees, but for the packed references, which seldom do.
     pub(super) fn moved_by(&self) -> Vec<PathBuf> {
-        let mut files = vec![self.own.join("HEAD"), self.own.join("logs/HEAD"), self.common.join("packed-refs")];
-        files.extend(self.checked_out().map(|name| self.common.join(name)));
-        files
+        let mut moved = vec![self.own.join("logs/HEAD")];
+        moved.extend(self.checked_out().map(|name| self.common.join(name)));
+        moved.retain(|path| path.exists());
+        if moved.is_empty() {
+            // Before the first commit, or without a log, the reference is a file that is yet to come.
+            moved.push(self.common.join("refs"));
+        }
+        moved.extend([self.own.join("HEAD"), self.common.join("packed-refs")]);
+        moved
     }
 
     /// The reference that is checked out; `None` if it is a commit.

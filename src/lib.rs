@@ -1,6 +1,7 @@
 //! lease-exporter: tells lease authority and work progress apart, and says `unknown` when it cannot know.
 #![forbid(unsafe_code)]
 
+pub mod build_info;
 pub mod clock;
 pub mod command;
 pub mod config;
@@ -13,7 +14,6 @@ pub mod lease;
 pub mod log;
 mod near;
 pub mod observer;
-pub mod origin;
 pub mod own;
 pub mod panics;
 pub mod preset;

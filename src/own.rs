@@ -5,7 +5,7 @@ use prometheus::proto::{MetricFamily, MetricType};
 use prometheus::{Gauge, IntCounter, IntGauge, Opts, Registry, TextEncoder};
 
 use crate::expose::{Description, Format, Type};
-use crate::{clock, origin};
+use crate::{build_info, clock};
 
 /// The exporter's own metrics.
 #[derive(Clone, Debug)]
@@ -30,15 +30,15 @@ impl Own {
     /// # Errors
     /// Never in practice: when two metrics have one name.
     pub fn new() -> prometheus::Result<Self> {
-        let [build_info, successful, success_timestamp, panics] = Self::NAMES;
+        let [build, successful, success_timestamp, panics] = Self::NAMES;
         let registry = Registry::new();
-        let mut build = Opts::new(build_info, "What this exporter was built from and with; always 1.");
+        let mut build = Opts::new(build, "What this exporter was built from and with; always 1.");
         for (label, value) in [
-            ("branch", origin::BRANCH),
-            ("revision", origin::REVISION),
-            ("rustc", origin::RUSTC),
-            ("target", origin::TARGET),
-            ("version", origin::VERSION),
+            ("branch", build_info::BRANCH),
+            ("revision", build_info::REVISION),
+            ("rustc", build_info::RUSTC),
+            ("target", build_info::TARGET),
+            ("version", build_info::VERSION),
         ] {
             build = build.const_label(label, value);
         }

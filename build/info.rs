@@ -61,7 +61,7 @@ fn watch(path: &Path) {
 }
 
 fn revision_and_branch(root: &Path) -> (String, String) {
-    if let Some(given) = env::var(GIVEN).ok().filter(|given| !given.is_empty()) {
+    if let Some(given) = env::var(GIVEN).ok().filter(|given| !given.is_empty() && !given.contains(char::is_control)) {
         return (given, unknown());
     }
     if let Some(packaged) = packaged(root) {

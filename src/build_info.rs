@@ -1,4 +1,4 @@
-//! What this program was built from and with, as `build/origin.rs` found it. What is not known is `unknown`.
+//! What this program was built from and with, as `build/info.rs` found it. What is not known is `unknown`.
 
 /// The version of the package.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");
