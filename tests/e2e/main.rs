@@ -11,6 +11,7 @@
 )]
 
 mod alerts;
+mod build;
 mod changes;
 mod command;
 mod concurrency;
@@ -39,4 +40,5 @@ mod servers_themselves;
 mod shared_faults;
 mod shared_story;
 mod story;
+mod terminal;
 mod web;
