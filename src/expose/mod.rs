@@ -4,6 +4,8 @@
 mod catalogue;
 mod counts;
 mod format;
+#[cfg(test)]
+mod fuzz;
 mod gzip;
 pub mod json;
 mod json_lease;

@@ -17,6 +17,8 @@ mod concurrency;
 mod contract;
 mod dashboard;
 mod documentation;
+#[path = "../exposition/mod.rs"]
+mod exposition;
 mod faults;
 mod formats;
 mod harness;

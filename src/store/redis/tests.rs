@@ -10,23 +10,23 @@ use request::Subject;
 
 const ALL: &str = "{lock: 'lock:*', ttl: 30s, epoch: '{key}:e', progress: '{key}:p', due_set: '{key}:d'}";
 
-fn layout(yaml: &str) -> KeyLayout {
+pub(super) fn layout(yaml: &str) -> KeyLayout {
     crate::yaml::read::<WrittenKeys<String>>(yaml, &[]).unwrap().layout().unwrap()
 }
 
-fn bulk(text: &str) -> Reply {
+pub(super) fn bulk(text: &str) -> Reply {
     Reply::BulkString(text.into())
 }
 
-fn hello(role: &str) -> Reply {
+pub(super) fn hello(role: &str) -> Reply {
     Reply::Map(vec![(bulk("server"), bulk("redis")), (bulk("mode"), bulk("standalone")), (bulk("role"), bulk(role))])
 }
 
-fn clock(seconds: i64) -> Reply {
+pub(super) fn clock(seconds: i64) -> Reply {
     Reply::Array(vec![bulk(&seconds.to_string()), bulk("250000")])
 }
 
-fn subject(name: &str) -> Subject {
+pub(super) fn subject(name: &str) -> Subject {
     Subject { key: format!("lock:{name}"), name: name.into() }
 }
 
@@ -152,7 +152,7 @@ fn keys_found_twice_are_one_lease_and_the_first_by_name_are_kept() {
 }
 
 /// Any answer, as a server that is none may give it.
-fn any_reply() -> impl Strategy<Value = Reply> {
+pub(super) fn any_reply() -> impl Strategy<Value = Reply> {
     let leaf = prop_oneof![
         Just(Reply::Nil),
         Just(Reply::Okay),
