@@ -29,37 +29,37 @@ macro_rules! targets {
 
 targets! {
     /// `Accept`: which format, under which content type.
-    ACCEPT = "accept", 3_000;
+    ACCEPT = "accept", 20_000;
     /// `Accept-Encoding`.
-    ENCODING = "encoding", 3_000;
+    ENCODING = "encoding", 20_000;
     /// `Authorization`: who asks.
-    LOGIN = "login", 2_000;
+    LOGIN = "login", 10_000;
     /// Queries and paths: sources, leases, what the status page is to show.
-    QUERY = "query", 2_000;
+    QUERY = "query", 10_000;
     /// The exporter's configuration.
-    CONFIG = "config", 1_500;
+    CONFIG = "config", 6_000;
     /// The web configuration.
-    WEB_CONFIG = "web_config", 600;
+    WEB_CONFIG = "web_config", 3_000;
     /// Addresses of stores with secrets in them, alone and in a configuration.
-    ADDRESS = "address", 3_000;
+    ADDRESS = "address", 10_000;
     /// Lengths of time.
-    DURATION = "duration", 5_000;
+    DURATION = "duration", 20_000;
     /// Parameters of presets, which become parts of SQL and of keys.
-    PARAMETER = "parameter", 1_000;
+    PARAMETER = "parameter", 10_000;
     /// Names of keys, as patterns and templates say them.
-    KEYS = "keys", 3_000;
+    KEYS = "keys", 20_000;
     /// Names of leases in both formats of the metrics, in JSON, on the page and in the table.
-    NAMES = "names", 150;
+    NAMES = "names", 400;
     /// A page of metrics, ours and ours mutated.
-    METRICS = "metrics", 300;
+    METRICS = "metrics", 5_000;
     /// Values of SQLite's rows.
-    SQLITE = "sqlite", 1_500;
+    SQLITE = "sqlite", 5_000;
     /// PostgreSQL's binary values.
-    POSTGRES = "postgres", 5_000;
+    POSTGRES = "postgres", 20_000;
     /// MySQL's binary values.
-    MYSQL = "mysql", 5_000;
+    MYSQL = "mysql", 20_000;
     /// Texts that stand for times and numbers.
-    TEXT_VALUES = "text_values", 5_000;
+    TEXT_VALUES = "text_values", 20_000;
     /// Redis's answers.
-    REDIS = "redis", 2_000;
+    REDIS = "redis", 10_000;
 }

@@ -8,7 +8,7 @@ use sqlx::{Type, TypeInfo};
 
 use crate::lease::StoreTime;
 use crate::store::Zone;
-use crate::store::column::Value;
+use crate::store::column::{self, Value};
 
 /// How the bytes of a column are read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -84,14 +84,16 @@ fn unsigned(bytes: &[u8]) -> Option<u64> {
     }
 }
 
-/// A decimal, which comes written out: exact where it is whole.
+/// A decimal, which comes written out.
 fn decimal<'v>(bytes: &[u8]) -> Option<Value<'v>> {
     let text = std::str::from_utf8(bytes).ok()?;
-    let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
-    match whole.parse() {
-        Ok(number) if fraction.bytes().all(|digit| digit == b'0') => Some(Value::Integer(number)),
-        _ => text.parse().ok().map(Value::Real),
+    let (digits, negative) = text.strip_prefix('-').map_or((text, false), |digits| (digits, true));
+    let (whole, fraction) = digits.split_once('.').unwrap_or((digits, "0"));
+    let plain = |part: &str| !part.is_empty() && part.bytes().all(|digit| digit.is_ascii_digit());
+    if !plain(whole) || !plain(fraction) {
+        return None;
     }
+    column::decimal(negative, &[whole, fraction].concat(), fraction.len())
 }
 
 /// How many bytes follow, the year in two, month and day; hour, minute and second unless they are zero; microseconds
@@ -100,17 +102,22 @@ fn time(bytes: &[u8], zone: Zone) -> Option<StoreTime> {
     let [_, year, century, month, day, clock @ ..] = bytes else { return None };
     let (seconds, micros) = match clock {
         [] => (0, 0),
-        [hour, minute, second] => (seconds(*hour, *minute, *second), 0),
-        [hour, minute, second, micros @ ..] => (seconds(*hour, *minute, *second), u32::from_le_bytes(fixed(micros)?)),
+        [hour, minute, second] => (seconds(*hour, *minute, *second)?, 0),
+        [hour, minute, second, micros @ ..] => (seconds(*hour, *minute, *second)?, u32::from_le_bytes(fixed(micros)?)),
         _ => return None,
     };
+    if micros >= 1_000_000 {
+        return None;
+    }
     let days = days(u16::from_le_bytes([*year, *century]), *month, *day)?;
     let micros = (days * 86_400 + seconds) * 1_000_000 + i64::from(micros);
     StoreTime::from_unix_micros(zone.utc_micros(micros)).ok()
 }
 
-fn seconds(hour: u8, minute: u8, second: u8) -> i64 {
-    (i64::from(hour) * 60 + i64::from(minute)) * 60 + i64::from(second)
+/// Seconds since midnight, for what a clock shows.
+fn seconds(hour: u8, minute: u8, second: u8) -> Option<i64> {
+    let shown = hour < 24 && minute < 60 && second < 60;
+    shown.then_some((i64::from(hour) * 60 + i64::from(minute)) * 60 + i64::from(second))
 }
 
 /// Days since 1970-01-01, for a day that is in the calendar. With years that begin in March a leap day is the last of its
@@ -133,6 +140,7 @@ fn days(year: u16, month: u8, day: u8) -> Option<i64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::lease::{Cursor, RowFault};
 
     fn micros(bytes: &[u8], zone: &str) -> Option<i64> {
         time(bytes, zone.parse().unwrap()).map(StoreTime::unix_micros)
@@ -167,6 +175,10 @@ mod tests {
             &[4, 0xea, 7, 4, 31],
             &[4, 0, 0, 1, 1],
             &[5, 0xea, 7, 1, 1, 1],
+            &[7, 0xea, 7, 1, 1, 24, 0, 0],
+            &[7, 0xea, 7, 1, 1, 0, 60, 0],
+            &[7, 0xea, 7, 1, 1, 0, 0, 60],
+            &[11, 0xea, 7, 1, 1, 0, 0, 0, 0x40, 0x42, 0x0f, 0],
             &[8, 0xea, 7, 1, 1, 1, 1, 1, 1],
             &[],
         ] {
@@ -197,14 +209,30 @@ mod tests {
     }
 
     #[test]
+    fn a_decimal_is_exact_in_all_its_digits_and_what_is_none_is_refused() {
+        let cursor = |text: &str| Kind::Decimal.value(text.as_bytes(), Zone::UTC).cursor();
+        for (text, written) in [
+            ("-0.500", "-0.5"),
+            ("1796040000.123456", "1796040000.123456"),
+            ("123456789012345678.5", "123456789012345678.5"),
+            ("123456789012345678.6", "123456789012345678.6"),
+        ] {
+            assert_eq!(cursor(text), Ok(Some(Cursor::Text(written.into()))));
+        }
+        for text in ["planted", "+7", ".5", "5.", "", "-", "1e5", "1.5.", "--1"] {
+            assert_eq!(cursor(text), Err(RowFault::WrongType), "{text}");
+        }
+        // Of two that are too long to be told apart neither is taken.
+        assert_eq!(cursor(&format!("{}.5", "9".repeat(60))), Err(RowFault::OutOfRange));
+    }
+
+    #[test]
     fn numbers_with_a_fraction_are_those() {
         let real = |kind: Kind, bytes: &[u8]| match kind.value(bytes, Zone::UTC) {
-            Value::Real(number) => Some(number),
+            Value::Real(number) | Value::Rounded(number) => Some(number),
             _ => None,
         };
-        assert_eq!(real(Kind::Decimal, b"-0.500"), Some(-0.5));
         assert_eq!(real(Kind::Decimal, &[b'9'; 65]), Some(1e65));
-        assert_eq!(real(Kind::Decimal, b"planted"), None);
         assert_eq!(real(Kind::Float, &1.5_f32.to_le_bytes()), Some(1.5));
         assert_eq!(real(Kind::Double, &1.5_f64.to_le_bytes()), Some(1.5));
         assert_eq!(real(Kind::Double, &[0; 4]), None);

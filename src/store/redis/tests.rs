@@ -100,6 +100,22 @@ fn a_hash_that_has_none_of_the_fields_is_no_record_of_a_lease() {
     assert_eq!(rejected("{hash: 'lock:a', fields: [holder, epoch]}", gone), None, "there is none");
 }
 
+/// Of these two a lease would look expired, or released.
+#[test]
+fn an_answer_that_no_server_gives_is_not_believed() {
+    let answered = |yaml: &str, replies: Vec<Reply>| {
+        let replies = [hello("master"), clock(1_000)].into_iter().chain(replies).collect();
+        read(yaml, Expiry::Time, replies, &[subject("a")]).map_err(|error| error.to_string())
+    };
+    for millis in [-3, i64::MIN] {
+        assert!(answered("{lock: 'lock:*'}", vec![Reply::Int(millis), bulk("h")]).is_err(), "{millis}");
+    }
+    let hash =
+        |values| answered("{hash: 'lock:*', fields: [epoch, holder]}", vec![Reply::Int(-1), Reply::Array(values)]);
+    assert!(hash(vec![bulk("7"), bulk("h")]).is_ok());
+    assert!(hash(vec![bulk("7")]).is_err() && hash(vec![bulk("7"), bulk("h"), bulk("x")]).is_err());
+}
+
 #[test]
 fn an_end_beyond_all_years_is_not_taken_for_none() {
     let beyond = || Reply::Int(253_402_300_800_000);
