@@ -120,7 +120,7 @@ fn seconds(hour: u8, minute: u8, second: u8) -> Option<i64> {
     shown.then_some((i64::from(hour) * 60 + i64::from(minute)) * 60 + i64::from(second))
 }
 
-/// Days since 1970-01-01, for a day that is in the calendar. With years that begin in March a leap day is the last of its
+/// Days since 1970-01-01, for a day that is in MySQL's calendar. With years that begin in March a leap day is the last of its
 /// year.
 fn days(year: u16, month: u8, day: u8) -> Option<i64> {
     let leaps = |year: i64| year / 4 - year / 100 + year / 400;
@@ -134,7 +134,8 @@ fn days(year: u16, month: u8, day: u8) -> Option<i64> {
     };
     let year = given - i64::from(month < 3);
     let of_year = ((month + 9) % 12 * 153 + 2) / 5 + i64::from(day) - 1;
-    (1..=last).contains(&day).then_some(year * 365 + leaps(year) + of_year - 719_468)
+    let is_there = (1..=9_999).contains(&given) && (1..=last).contains(&day);
+    is_there.then_some(year * 365 + leaps(year) + of_year - 719_468)
 }
 
 #[cfg(test)]
@@ -184,7 +185,9 @@ mod tests {
         ] {
             assert_eq!(micros(bytes, "UTC"), None, "{bytes:?}");
         }
-        // It leaves the range in UTC alone.
+        // Its zone brings it into the range, where it still is no time that MySQL has; or takes it out.
+        assert_eq!(micros(&[4, 0x10, 0x27, 1, 1], "+00:01"), None);
+        assert_eq!(micros(&[7, 0, 0, 12, 31, 23, 59, 59], "-01:00"), None);
         assert_eq!(micros(&[7, 0x0f, 0x27, 12, 31, 23, 59, 59], "-01:00"), None);
     }
 

@@ -131,7 +131,7 @@ fn is_written_well(bytes: &[u8]) -> bool {
         // Not a number, or infinite, is at least no other number.
         [_, _, sign, ..] if ![0, 0x4000].contains(sign) => true,
         [count, _, _, _, digits @ ..] => {
-            bytes.len() % 2 == 0
+            bytes.len().is_multiple_of(2)
                 && usize::try_from(*count) == Ok(digits.len())
                 && digits.iter().all(|digit| (0..10_000).contains(digit))
         }

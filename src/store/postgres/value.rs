@@ -109,7 +109,7 @@ fn numeric<'a>(bytes: &[u8]) -> Option<Value<'a>> {
         // Not a number, and the infinities.
         _ => return Some(Value::Real(f64::NAN)),
     };
-    let is_written = bytes.len() % 2 == 0 && usize::try_from(*count) == Ok(digits.len());
+    let is_written = bytes.len().is_multiple_of(2) && usize::try_from(*count) == Ok(digits.len());
     if !is_written || !digits.iter().all(|digit| (0..10_000).contains(digit)) {
         return None;
     }

@@ -49,7 +49,7 @@ fn login_is_read_exactly_or_not_at_all() {
         ["Basic YTpi", "basic dXNlcjpwYXNzOndvcmQ=", "Basic Og=="].map(|text| text.as_bytes().to_vec()).to_vec();
     LOGIN.run(prop_oneof![sound, mutated(known, TOKENS)], |line| {
         let Ok(value) = HeaderValue::from_bytes(&line) else { return Ok(()) };
-        let expected = line.get(..6).filter(|scheme| scheme.to_ascii_lowercase() == b"basic ").and_then(|_| {
+        let expected = line.get(..6).filter(|scheme| scheme.eq_ignore_ascii_case(b"basic ")).and_then(|_| {
             let bytes = decoded(line[6..].trim_ascii())?;
             let mut parts = bytes.splitn(2, |byte| *byte == b':');
             Some((parts.next()?.to_vec(), parts.next()?.to_vec()))
