@@ -8,6 +8,7 @@ use rusqlite::types::Value as Stored;
 use super::truth::{doubles, integers};
 use crate::fuzz::{SQLITE, hostile};
 use crate::lease::{Column, Row};
+use crate::store::Scope;
 use crate::store::column::Value;
 use crate::store::rows::decode;
 use crate::store::sqlite::Query;
@@ -61,7 +62,7 @@ fn sqlite_gives_each_row_as_it_is_stored_or_names_the_column_at_fault() {
         }
         connection.execute("DELETE FROM t", ()).unwrap();
         connection.execute(&format!("INSERT INTO t VALUES ({marks})"), rusqlite::params_from_iter(&row)).unwrap();
-        let query = Query::new(sql.as_str().into(), "source".into(), 10);
+        let query = Query::new(sql.as_str().into(), Scope { only_lease: "source".into(), max_leases: 10 });
         let taken = query.read(&connection, Duration::from_secs(1), &|| Duration::ZERO);
         let reading = taken.map_err(|_| TestCaseError::fail("not read"))?.reading;
 
