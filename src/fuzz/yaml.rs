@@ -10,7 +10,7 @@ use crate::clock;
 use crate::fixtures::fixtures;
 
 /// No file may take longer to refuse, on a machine that does much else.
-const PATIENCE: Duration = Duration::from_secs(5);
+const PATIENCE: Duration = Duration::from_secs(20);
 
 /// What stands where a secret may: nothing that could be the name of a key.
 pub(crate) const SECRET: &str = "Zq7=w9/Xk3@v";
