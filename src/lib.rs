@@ -9,6 +9,8 @@ mod duration;
 pub mod expose;
 #[cfg(test)]
 mod fixtures;
+#[cfg(test)]
+mod fuzz;
 pub mod history;
 pub mod lease;
 pub mod log;

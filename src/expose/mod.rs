@@ -5,6 +5,8 @@ mod catalogue;
 mod counts;
 mod cut;
 mod format;
+#[cfg(test)]
+mod fuzz;
 pub(crate) mod gzip;
 pub mod json;
 mod json_lease;

@@ -18,6 +18,8 @@ mod concurrency;
 mod contract;
 mod dashboard;
 mod documentation;
+#[path = "../exposition/mod.rs"]
+mod exposition;
 mod faults;
 mod formats;
 mod harness;
