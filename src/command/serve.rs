@@ -96,7 +96,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<(), Failure> {
     if arguments.lifecycle {
         site = site.with_reloader(reloader.clone());
     }
-    let gate = gate(site, arguments.web_config_file.as_deref())?;
+    let gate = gate(site, &exporter, arguments.web_config_file.as_deref())?;
     let (sockets, notify) = (arguments.listen.listen()?, Notify::from_environment());
     block_on(async {
         // Before anybody can know that it is there: without this, a signal would end it there and then.
@@ -116,10 +116,11 @@ pub(super) fn run(arguments: &Arguments) -> Result<(), Failure> {
 }
 
 /// The site with somebody at its door, if a file says who.
-fn gate(site: Site<Exporter>, web_config_file: Option<&Path>) -> Result<Gate<Exporter>, Failure> {
+fn gate(site: Site<Exporter>, exporter: &Exporter, web_config_file: Option<&Path>) -> Result<Gate<Exporter>, Failure> {
     let Some(file) = web_config_file else { return Ok(Gate::open(site)) };
     let watched = Watched::first(file).map_err(|error| Failure::Configuration(error.to_string()))?;
-    Ok(Gate::watched(site, watched, sources::random_bytes()?))
+    let loads = exporter.own().web_config().map_err(|error| Failure::System(format!("cannot count: {error}")))?;
+    Ok(Gate::watched(site, watched.telling(loads), sources::random_bytes()?))
 }
 
 /// Two threads that answer; reading and rendering have theirs beside them.

@@ -14,13 +14,15 @@ use super::deadline::Patience;
 use super::encoding::encoding;
 use super::lifecycle::{self, Reloader};
 use super::live::Streams;
+use super::rendering::Rendering;
 use super::reply::{self, Reply};
+use super::rules::Pass;
 use super::{Content, Scrape, asked, probe};
 use crate::clock;
 use crate::expose::page::{Looked, Now, Rendered, View};
 use crate::expose::{Encoding, json, metrics, page};
 use crate::lease::SourceSnapshot;
-use crate::observer::{Chosen, Encoded, NotConfigured, Observed};
+use crate::observer::{Chosen, Encoded, NotConfigured, Observed, listed};
 
 /// How the site is set up.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -60,6 +62,7 @@ pub struct Site<C> {
     probes: bool,
     reloader: Option<Reloader>,
     streams: Streams,
+    rendering: Rendering,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -90,6 +93,10 @@ const FIXED: [(&str, Route<'static>); 9] = [
     ("/favicon.ico", Route::Asset(reply::SVG, page::ICON)),
 ];
 
+/// From so many leases on, their JSON is compressed once a reading. As with the metrics, what is shorter becomes shorter
+/// still as a whole, and sharing it would win a millisecond.
+const COMPRESSED_ONCE: usize = 64;
+
 /// What stands before the names of a source and a lease.
 const LEASE: &str = "/api/v1/leases/";
 
@@ -114,6 +121,7 @@ impl<C: Content> Site<C> {
             telemetry_path,
             patience: Patience { by_default: patience, at_most: most_patience },
             streams: Streams::default(),
+            rendering: Rendering::default(),
             requests: (max_requests > 0).then(|| Arc::new(Semaphore::new(max_requests.min(Semaphore::MAX_PERMITS)))),
             probes,
             reloader: None,
@@ -131,8 +139,8 @@ impl<C: Content> Site<C> {
         self.streams.end();
     }
 
-    /// Answers a request. Its body is not read.
-    pub(super) async fn answer(&self, request: &Request<impl Body>) -> Reply {
+    /// Answers a request of somebody who was let through. Its body is not read.
+    pub(super) async fn answer(&self, request: &Request<impl Body>, pass: Pass) -> Reply {
         if request.uri().path() == lifecycle::PATH {
             return lifecycle::answer(self.reloader.as_ref(), request.method(), request.headers()).await;
         }
@@ -141,7 +149,7 @@ impl<C: Content> Site<C> {
             Some(_) if !matches!(*request.method(), Method::GET | Method::HEAD) => {
                 reply::error(StatusCode::METHOD_NOT_ALLOWED)
             }
-            Some(route) => self.serve(route, request).await,
+            Some(route) => self.serve(route, request, pass).await,
         }
     }
 
@@ -152,13 +160,19 @@ impl<C: Content> Site<C> {
         fixed(path).or_else(|| probe::named(path).filter(|_| self.probes).map(Route::Probe))
     }
 
-    async fn serve(&self, route: Route<'_>, request: &Request<impl Body>) -> Reply {
+    async fn serve(&self, route: Route<'_>, request: &Request<impl Body>, pass: Pass) -> Reply {
+        let (headers, query) = (request.headers(), request.uri().query().unwrap_or_default());
         match route {
             Route::Alive => return reply::content(reply::TEXT, "OK\n"),
             Route::Asset(content_type, body) => return reply::asset(content_type, body),
-            Route::Live => return self.streams.open(&self.content, request, self.requests.clone(), self.patience),
+            Route::Live => {
+                return self.streams.open(&self.content, request, self.patience, self.rendering.clone(), pass);
+            }
             // A probe is not counted: to refuse it would look like a lease that is stalled.
-            Route::Probe(named) => return self.probe(named, request.headers()).await,
+            Route::Probe(named) => return self.probe(named, headers).await,
+            Route::Metrics | Route::LeasesPage | Route::LeasesJson if request.method() == Method::HEAD => {
+                return self.head(route, headers, query).unwrap_or_else(|refused| refused.reply());
+            }
             Route::Metrics | Route::LeasesPage | Route::LeasePage | Route::LeasesJson | Route::LeaseJson(_) => {}
         }
         // Held until the answer is made and not until it is sent: otherwise a few clients that do not read would keep
@@ -166,17 +180,29 @@ impl<C: Content> Site<C> {
         let Ok(_permit) = self.permit() else {
             return reply::error(StatusCode::SERVICE_UNAVAILABLE);
         };
-        let deadline = Instant::now() + self.patience.with(request.headers());
-        let encoding = encoding(request.headers());
-        let query = request.uri().query().unwrap_or_default();
+        let deadline = Instant::now() + self.patience.with(headers);
+        let encoding = encoding(headers);
         let reply = match route {
-            Route::Metrics => self.metrics(request.headers(), asked::sources(query), encoding, deadline).await,
+            Route::Metrics => self.metrics(headers, asked::sources(query), encoding, deadline).await,
             Route::LeasesJson => self.leases(asked::sources(query), encoding, deadline).await,
             Route::LeaseJson(named) => self.lease(named, encoding, deadline).await,
-            Route::LeasePage => self.page(&View::lease(query), encoding, deadline).await,
-            _ => self.page(&View::list(query), encoding, deadline).await,
+            Route::LeasePage => self.page(View::lease(query), encoding, deadline).await,
+            _ => self.page(View::list(query), encoding, deadline).await,
         };
         reply.unwrap_or_else(|refused| refused.reply())
+    }
+
+    /// What HEAD answers where what is read does not matter.
+    fn head(&self, route: Route<'_>, headers: &HeaderMap, query: &str) -> Result<Reply, Refused> {
+        let unmade = Encoded::Plain(Vec::new());
+        if !matches!(route, Route::LeasesPage) {
+            self.content.configured(&asked::sources(query))?;
+        }
+        Ok(reply::unmade(match route {
+            Route::Metrics => reply::metrics(accept::accepted(headers).content_type, unmade),
+            Route::LeasesJson => reply::json(unmade),
+            _ => reply::page(true, unmade),
+        }))
     }
 
     async fn metrics(
@@ -193,26 +219,44 @@ impl<C: Content> Site<C> {
 
     async fn leases(&self, sources: Chosen, encoding: Encoding, deadline: Instant) -> Result<Reply, Refused> {
         let observed = self.content.snapshots(sources, deadline).await?;
-        let json = json::to_vec(&snapshots(&observed)).map_err(Refused::json)?;
-        Ok(reply::json(encoded(json, encoding).await))
+        let leases: usize = observed.iter().map(|observed| observed.snapshot.leases.len()).sum();
+        if leases >= COMPRESSED_ONCE && encoding != Encoding::Identity {
+            return listed(&observed).await.map(reply::json).ok_or(Refused::NotRendered);
+        }
+        self.json(encoding, move || Ok(json::to_vec(&snapshots(&observed)))).await
     }
 
     async fn lease(&self, named: &str, encoding: Encoding, deadline: Instant) -> Result<Reply, Refused> {
         let (source, lease) = asked::lease(named).ok_or(Refused::NoSuchLease)?;
         let observed = self.content.snapshots(Chosen::Named(vec![source]), deadline).await?;
-        let json = observed.first().and_then(|observed| json::lease_to_vec(&observed.snapshot, &lease));
-        let json = json.ok_or(Refused::NoSuchLease)?.map_err(Refused::json)?;
-        Ok(reply::json(encoded(json, encoding).await))
+        self.json(encoding, move || {
+            let json = observed.first().and_then(|observed| json::lease_to_vec(&observed.snapshot, &lease));
+            json.ok_or(Refused::NoSuchLease)
+        })
+        .await
     }
 
-    async fn page(&self, view: &View, encoding: Encoding, deadline: Instant) -> Result<Reply, Refused> {
+    async fn json(
+        &self,
+        encoding: Encoding,
+        make: impl FnOnce() -> Result<serde_json::Result<Vec<u8>>, Refused> + Send + 'static,
+    ) -> Result<Reply, Refused> {
+        let render = move || Ok(encoded(make()?.map_err(Refused::json)?, encoding));
+        self.rendering.of(render).await.ok_or(Refused::NotRendered)?.map(reply::json)
+    }
+
+    async fn page(&self, view: View, encoding: Encoding, deadline: Instant) -> Result<Reply, Refused> {
         let observed = self.content.snapshots(Chosen::All, deadline).await?;
-        let page = page::page(view, &looks(&observed), now(), &self.telemetry_path);
-        let Rendered { html, found } = page.map_err(|error| {
+        let telemetry_path = self.telemetry_path.clone();
+        let render = move || {
+            let page = page::page(&view, &looks(&observed), now(), &telemetry_path);
+            page.map(|Rendered { html, found }| reply::page(found, encoded(html.into(), encoding)))
+        };
+        let page = self.rendering.of(render).await.ok_or(Refused::NotRendered)?;
+        page.map_err(|error| {
             tracing::error!(%error, "the page could not be rendered");
             Refused::NotRendered
-        })?;
-        Ok(reply::page(found, encoded(html.into(), encoding).await))
+        })
     }
 
     async fn probe(&self, named: &str, headers: &HeaderMap) -> Reply {
@@ -258,16 +302,18 @@ impl Refused {
     }
 }
 
-/// A text as it is sent to this client. Compressing it may take a while, so that is done on a thread that may take it.
-async fn encoded(text: Vec<u8>, encoding: Encoding) -> Encoded {
+/// A text as it is sent to this client.
+fn encoded(text: Vec<u8>, encoding: Encoding) -> Encoded {
     let text = vec![Bytes::from(text)];
     if !encoding.compresses(text[0].len() as u64) {
         return Encoded::Plain(text);
     }
-    let plain = text.clone();
-    match tokio::task::spawn_blocking(move || metrics::gzip(&text)).await {
-        Ok(Ok(stream)) => Encoded::Gzip(stream),
-        _ => Encoded::Plain(plain),
+    match metrics::gzip(&text) {
+        Ok(stream) => Encoded::Gzip(stream),
+        Err(error) => {
+            tracing::error!(%error, "an answer could not be compressed, and is sent as it is");
+            Encoded::Plain(text)
+        }
     }
 }
 

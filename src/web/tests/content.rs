@@ -48,6 +48,15 @@ impl Fake {
 }
 
 impl Content for Fake {
+    fn configured(&self, sources: &Chosen) -> Result<(), NotConfigured> {
+        let snapshots = sample::snapshots();
+        let is = |name: &String| snapshots.iter().any(|snapshot| **name == *snapshot.source);
+        match sources {
+            Chosen::Named(names) if !names.iter().all(is) => Err(NotConfigured),
+            Chosen::All | Chosen::Named(_) => Ok(()),
+        }
+    }
+
     async fn metrics(&self, scrape: Scrape, deadline: Instant) -> Result<Encoded, NotConfigured> {
         *self.allowed.lock().unwrap() = Some(deadline - Instant::now());
         assert!(!self.panics, "as asked for");
