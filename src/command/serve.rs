@@ -70,8 +70,13 @@ impl LogArguments {
 }
 
 fn path(text: &str) -> Result<String, String> {
-    if !text.starts_with('/') || text.len() == 1 || text.contains(['?', '#', ' ']) {
+    let Some(names) = text.strip_prefix('/').filter(|names| !names.is_empty()) else {
         return Err("a path starts with `/` and names something, like `/metrics`".to_owned());
+    };
+    // What browsers and proxies leave as it is, alone and as a relative link.
+    let plain = |letter: char| letter.is_ascii_alphanumeric() || "-._~".contains(letter);
+    if names.split('/').any(|name| matches!(name, "" | "." | "..") || !name.chars().all(plain)) {
+        return Err("a path has letters, digits and `-._~` after each `/`, like `/metrics`".to_owned());
     }
     if web::is_taken(text) {
         return Err("the exporter serves something else there; choose another path, like `/metrics`".to_owned());
@@ -151,4 +156,23 @@ pub(super) async fn serve(
 ) {
     let gate = Gate::open(Site::new(exporter, settings));
     web::serve(vec![listener.into()], Arc::new(gate), Limits::default(), shutdown).await;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_metrics_are_where_every_client_finds_them_and_nothing_else_is() {
+        for sound in ["/metrics", "/a/b-c_d.e~f", "/-/metrics", "/leases"] {
+            assert_eq!(path(sound).as_deref(), Ok(sound));
+        }
+        let no_paths = ["", "/", "metrics", "//metrics", "/metrics/", "/a//b", "/./a", "/a/..", "/a b", "/a?b", "/a#b"];
+        // A relative link to `/a:b` would name a scheme; what is not ASCII, or escaped, comes in more than one form.
+        for wrong in
+            no_paths.into_iter().chain(["/a:b", "/m%65trics", "/mé", "/lease", "/-/reload", "/leases/a/b/live"])
+        {
+            assert!(path(wrong).is_err(), "{wrong}");
+        }
+    }
 }

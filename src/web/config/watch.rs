@@ -68,7 +68,9 @@ impl Watched {
         let mut ended = self.ended.subscribe();
         if let Some(began) = self.looking_since(look) {
             let left = (began + PATIENCE).saturating_sub(clock::monotonic());
-            let _ = timeout(left, ended.changed()).await;
+            if !left.is_zero() {
+                let _ = timeout(left, ended.changed()).await;
+            }
         }
         Arc::clone(&self.state().config)
     }

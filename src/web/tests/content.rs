@@ -10,6 +10,7 @@ use tokio::time::Instant;
 use crate::expose::metrics::{Rendered, gzip};
 use crate::expose::{Encoding, sample};
 use crate::history::History;
+use crate::lease::SourceSnapshot;
 use crate::observer::{Chosen, Encoded, NotConfigured, Observed};
 use crate::web::{Content, Scrape};
 
@@ -20,19 +21,56 @@ pub(super) struct Fake {
     panics: bool,
     /// Metrics are only given for each permit of the second, and each request adds one to the first.
     gate: Option<(Arc<Semaphore>, Arc<Semaphore>)>,
+    /// Each request for snapshots adds one.
+    looked: Arc<Semaphore>,
+    snapshots: Snapshots,
     /// How much time the last request left.
     pub(super) allowed: Arc<Mutex<Option<Duration>>>,
     /// What the last scrape asked for.
     pub(super) last: Arc<Mutex<Option<Scrape>>>,
 }
 
+/// What there is to look at.
+#[derive(Debug)]
+enum Snapshots {
+    Sample,
+    Never,
+    Of(Arc<Observed>),
+}
+
+fn observed(snapshot: SourceSnapshot) -> Arc<Observed> {
+    Arc::new(Observed::new(Arc::new(snapshot), History::default(), Rendered::default()))
+}
+
 impl Fake {
     pub(super) fn giving(metrics: Vec<Bytes>) -> Self {
-        Self { metrics, panics: false, gate: None, allowed: Arc::default(), last: Arc::default() }
+        Self {
+            metrics,
+            panics: false,
+            gate: None,
+            looked: Arc::new(Semaphore::new(0)),
+            snapshots: Snapshots::Sample,
+            allowed: Arc::default(),
+            last: Arc::default(),
+        }
     }
 
     pub(super) fn plain() -> Self {
         Self::giving(vec![Bytes::from_static(b"a 1\n"), Bytes::new(), Bytes::from_static(b"b 2\n")])
+    }
+
+    /// Content that waits in `snapshots` for ever; the semaphore tells of each that waits.
+    pub(super) fn looking() -> (Self, Arc<Semaphore>) {
+        let content = Self { snapshots: Snapshots::Never, ..Self::plain() };
+        let looked = Arc::clone(&content.looked);
+        (content, looked)
+    }
+
+    /// Content of so many leases; the semaphore tells of each that looks at them.
+    pub(super) fn many(leases: usize) -> (Self, Arc<Semaphore>) {
+        let content = Self { snapshots: Snapshots::Of(observed(sample::many(leases))), ..Self::plain() };
+        let looked = Arc::clone(&content.looked);
+        (content, looked)
     }
 
     pub(super) fn panicking() -> Self {
@@ -65,7 +103,7 @@ impl Content for Fake {
             go.acquire().await.unwrap().forget();
         }
         if let Chosen::Named(names) = &scrape.sources
-            && names != &["documents"]
+            && !names.iter().all(|name| name == "documents")
         {
             return Err(NotConfigured);
         }
@@ -78,7 +116,12 @@ impl Content for Fake {
     }
 
     async fn snapshots(&self, sources: Chosen, _deadline: Instant) -> Result<Vec<Arc<Observed>>, NotConfigured> {
-        let observed = |snapshot| Arc::new(Observed::new(Arc::new(snapshot), History::default(), Rendered::default()));
+        self.looked.add_permits(1);
+        match &self.snapshots {
+            Snapshots::Sample => {}
+            Snapshots::Never => std::future::pending().await,
+            Snapshots::Of(observed) => return Ok(vec![Arc::clone(observed)]),
+        }
         let snapshots = sample::snapshots();
         match sources {
             Chosen::All => Ok(snapshots.into_iter().map(observed).collect()),

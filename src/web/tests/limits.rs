@@ -142,6 +142,22 @@ async fn a_client_that_goes_away_gives_its_turn_back() {
     }
 }
 
+/// On one thread, as all of these tests: what is rendered there would be answered before whatever comes after it.
+#[tokio::test]
+async fn while_many_leases_are_rendered_others_are_answered() {
+    let (content, looks) = Fake::many(30_000);
+    let server = Server::with(content).await;
+    for path in ["/", "/api/v1/leases"] {
+        let mut many = Client::connect(server.address);
+        many.send(&format!("GET {path} HTTP/1.1\r\nHost: test\r\nConnection: close\r\n\r\n"));
+        looks.acquire().await.unwrap().forget();
+        assert_eq!(ask(server.address, "GET", "/-/healthy").await.status, 200, "{path}");
+        let (silent, many) = many.silent_for(Duration::from_millis(1)).await;
+        assert!(silent, "{path} was rendered before");
+        assert_eq!(many.answer().await.status, 200, "{path}");
+    }
+}
+
 #[tokio::test]
 async fn a_panic_ends_its_own_connection_alone() {
     let server = Server::with(Fake::panicking()).await;
