@@ -87,13 +87,18 @@ async fn a_reading_that_people_began_takes_the_time_that_it_needs() {
 #[tokio::test(start_paused = true)]
 async fn a_slow_source_is_waited_for_as_long_as_usual_by_who_does_not_look_again() {
     let (observer, [source]) = observer([Does::Answer(secs(3))]);
+    let usual = Waiting::AsLongAsUsual;
+    observer.observe(within(10.0)).await;
+    tokio::time::advance(secs(2)).await;
+    let (glances, took) = glance(&observer, usual).await;
+    assert_eq!((shown(&glances[0]), about(took, secs(1))), (ACTIVE, true), "what still stands is shown: {took:?}");
     observer.observe(within(10.0)).await;
     tokio::time::advance(secs(60)).await;
-    let (glances, took) = glance(&observer, Waiting::AsLongAsUsual).await;
+    let (glances, took) = glance(&observer, usual).await;
     assert_eq!((shown(&glances[0]), about(took, secs(3))), (ACTIVE, true), "{took:?}");
     source.now_does(Does::IgnoreTheDeadline);
     tokio::time::advance(secs(60)).await;
-    let (glances, took) = glance(&observer, Waiting::AsLongAsUsual).await;
+    let (glances, took) = glance(&observer, usual).await;
     assert_eq!((shown(&glances[0]), about(took, secs(4))), (TIMEOUT, true), "{took:?}");
 }
 
