@@ -41,6 +41,7 @@ mod probe;
 mod quality;
 mod rendering;
 mod reply;
+mod route;
 mod rules;
 mod server;
 mod site;
@@ -59,8 +60,9 @@ pub use body::Chunks;
 pub use gate::Gate;
 pub use lifecycle::{Asked, Reloaded, Reloader};
 pub use listener::Listener;
+pub use route::is_taken;
 pub use server::{Limits, serve};
-pub use site::{Settings, Site, is_taken};
+pub use site::{Settings, Site};
 
 /// What a scrape asks for.
 #[derive(Clone, Debug, PartialEq, Eq)]
