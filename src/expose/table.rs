@@ -74,10 +74,11 @@ pub fn troubles(snapshots: &[&SourceSnapshot]) -> Vec<String> {
         if let Err(failure) = health.outcome {
             lines.push(format!("{source}: could not be read after {}: {failure}", Readable(health.took)));
         }
-        if health.rejected_now > 0 {
-            let faults = RowFault::ALL.into_iter().filter(|fault| health.rejected[*fault as usize] > 0);
-            let faults: String = faults.map(|fault| format!(" {fault} {}", health.rejected[fault as usize])).collect();
-            lines.push(format!("{source}: rows not used: {}; since the start:{faults}", health.rejected_now));
+        let rejected = &health.rejected_now;
+        if rejected.total() > 0 {
+            let faults = RowFault::ALL.into_iter().filter(|fault| rejected.rows(*fault) > 0);
+            let faults: String = faults.map(|fault| format!(" {fault} {}", rejected.rows(fault))).collect();
+            lines.push(format!("{source}: rows not used: {}:{faults}", rejected.total()));
         }
     }
     lines

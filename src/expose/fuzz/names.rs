@@ -84,7 +84,9 @@ fn names_on(pieces: &[Piece]) -> Vec<Option<String>> {
 }
 
 fn on_page(view: &View, (snapshot, history): &(SourceSnapshot, &History)) -> Result<Vec<Piece>, TestCaseError> {
-    let page = page::page(view, &[Looked { snapshot, history }], sample::now(), "/metrics").unwrap();
+    let now = sample::now();
+    let looked = Looked { snapshot, history, at: now.monotonic, unanswered: None };
+    let page = page::page(view, &[looked], &[&snapshot.source], now, "/metrics").unwrap();
     prop_assert!(page.found);
     // Neither has anything of a store in it; what is within would be read in another way.
     let without: String = page.html.split("</style>").map(|part| part.split("<style").next().unwrap()).collect();

@@ -15,6 +15,8 @@ use crate::lease::{Anomaly, Authority, Due, Holding, Left, Progress, State, Stat
 pub(super) struct LeaseView {
     pub(super) name: String,
     pub(super) source: String,
+    /// As of when all of it is, where that is not the time of the page.
+    pub(super) as_of: Option<String>,
     /// Where the lease is with its evidence.
     pub(super) link: String,
     pub(super) state: State,
@@ -53,17 +55,19 @@ impl Detail {
 }
 
 impl LeaseView {
-    pub(super) fn of(look: &Looked<'_>, status: &Status, now: Now) -> Self {
+    /// `page` is the time of the page that it is on.
+    pub(super) fn of(look: &Looked<'_>, status: &Status, page: Now) -> Self {
         let verdict = &status.verdict;
         let source = &look.snapshot.source;
         let scale = Scale::of_limit(status.policy.stall_after);
         Self {
             name: Visible(&status.lease).to_string(),
             source: Visible(source).to_string(),
+            as_of: page.other_than(look),
             link: link_to(source, &status.lease),
             state: verdict.state,
             word: words::state(verdict.state),
-            since: SinceView::of(look.history, &status.lease, verdict, now),
+            since: SinceView::of(look.history, &status.lease, verdict, page.at(look.at)),
             reason: verdict.reason.as_str(),
             sentence: status.sentence().to_string(),
             facts: [authority(status, scale), progress(status, scale)],

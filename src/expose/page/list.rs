@@ -2,6 +2,7 @@
 
 use askama::Template;
 
+use super::super::visible::Visible;
 use super::lease::LeaseView;
 use super::source::SourceView;
 use super::view::{Filter, LEASES_A_PAGE, View};
@@ -20,6 +21,8 @@ pub(super) struct List {
     sources: Vec<SourceView>,
     leases: Vec<LeaseView>,
     narrow: bool,
+    /// Of which source alone it is.
+    of_source: Option<String>,
     /// How many leases there are, and how many of them are admitted.
     all: usize,
     admitted: usize,
@@ -50,6 +53,7 @@ impl List {
     pub(super) fn of(filter: &Filter, looks: &[Looked<'_>], now: Now) -> Self {
         let snapshots: Vec<_> = looks.iter().map(|look| look.snapshot).collect();
         let counts = Counts::of(&snapshots);
+        let page = now.of(looks);
         let mut leases: Vec<(&Looked<'_>, &Status)> = looks
             .iter()
             .flat_map(|look| look.snapshot.leases.iter().map(move |status| (look, status)))
@@ -60,7 +64,7 @@ impl List {
         Self {
             title: title(counts, looks),
             stream: View::List(filter.clone()).stream(),
-            made_at: now.date_and_time(),
+            made_at: page.date_and_time(),
             tallies: SEVERITY.map(|state| Tally {
                 state,
                 word: words::state(state),
@@ -68,15 +72,18 @@ impl List {
                 chosen: filter.states().contains(&state),
                 link: filter.toggled(state).link(),
             }),
-            sources: snapshots.iter().map(|snapshot| SourceView::of(snapshot)).collect(),
+            sources: looks.iter().map(|look| SourceView::of(look, page)).collect(),
             narrow: filter.is_narrow(),
+            of_source: Some(filter.source())
+                .filter(|source| !source.is_empty())
+                .map(|source| Visible(source).to_string()),
             all: counts.total(),
             admitted: leases.len(),
             leases: leases
                 .into_iter()
                 .skip(pages.first.saturating_sub(1))
                 .take(LEASES_A_PAGE)
-                .map(|(look, status)| LeaseView::of(look, status, now))
+                .map(|(look, status)| LeaseView::of(look, status, page))
                 .collect(),
             pages,
         }

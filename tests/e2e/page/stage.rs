@@ -27,10 +27,15 @@ pub(super) struct Stage {
 impl Stage {
     /// An exporter of this table. Work that is due may stand still for as long as this.
     pub(super) fn new(rows: &str, stall_after: Duration) -> Self {
+        Self::beside(rows, stall_after, "")
+    }
+
+    /// The same beside further sources.
+    pub(super) fn beside(rows: &str, stall_after: Duration, sources: &str) -> Self {
         let folder = folder();
         let table = database(&folder.path().join("own.db"), &format!("{TABLE};{rows}"));
         let yaml = format!(
-            "sources:\n  - name: own\n    store: sqlite://own.db\n    query: {QUERY:?}\n\
+            "sources:\n  - name: own\n    store: sqlite://own.db\n    query: {QUERY:?}\n{sources}\
              defaults: {{ stall_after: {}s }}\n",
             stall_after.as_secs()
         );
