@@ -17,9 +17,11 @@ const PATIENCE = 30000;
 const NAMED = 4;
 
 const live = document.getElementById("live");
-const lost = document.getElementById("lost");
-const trouble = document.getElementById("trouble");
-const lasting = document.getElementById("lasting");
+const lost = {
+  box: document.getElementById("lost"),
+  alert: document.getElementById("trouble"),
+  lasting: document.getElementById("lasting"),
+};
 const held = document.getElementById("held");
 const changed = document.getElementById("changed");
 const main = document.getElementById("main");
@@ -56,24 +58,22 @@ function say(element, text) {
   }
 }
 
-function why() {
-  if (failed) {
-    return "Connection to the exporter lost";
-  }
-  return since(returned) < FOCUSED.late ? "This page was in the background" : "No answer from the exporter";
-}
-
 function show() {
   const age = since(renewed);
   const old = age > pace().late || (failed && age > FOCUSED.every);
+  // Nobody waited for an answer yet who has only just come back.
+  const back = old && !failed && since(returned) < FOCUSED.late;
+  const lostNow = old && !back;
   const asOf = main.querySelector(".made time")?.textContent ?? "an earlier time";
-  document.body.classList.toggle("old", old);
+  const trouble = failed ? "Connection to the exporter lost" : "No answer from the exporter";
+  document.body.classList.toggle("old", lostNow);
   // What is announced changes once; how long it lasts is beside it, where it is not read out again and again.
-  say(trouble, old ? `${why()}. What is below was so at ${asOf}, not now.` : "");
-  say(lasting, old ? `${Math.round(age / 1000)} s ago` : "");
-  lost.hidden = !old;
-  held.hidden = old || waiting === null;
-  say(held, held.hidden ? "" : `Held while text is selected: what is below was so at ${asOf}.`);
+  say(lost.alert, lostNow ? `${trouble}. What is below was so at ${asOf}, not now.` : "");
+  say(lost.lasting, lostNow ? `${Math.round(age / 1000)} s ago` : "");
+  lost.box.hidden = !lostNow;
+  const why = back ? "This page was in the background" : "Held while text is selected";
+  held.hidden = lostNow || !(back || waiting !== null);
+  say(held, held.hidden ? "" : `${why}: what is below was so at ${asOf}.`);
   say(live, old ? "Not live" : "Live");
   const title = `${old ? "(not live) " : ""}${(waiting ?? main).dataset.title} · lease-exporter`;
   if (document.title !== title) {
@@ -152,7 +152,8 @@ function tell(fresh) {
   if (news.length > NAMED) {
     said.push(`${news.length - NAMED} more`);
   }
-  if (titled !== fresh.dataset.title) {
+  // The title of one lease says nothing else.
+  if (titled !== fresh.dataset.title && (said.length === 0 || fresh.querySelector(".tallies") !== null)) {
     said.push(fresh.dataset.title);
   }
   if (said.length > 0) {

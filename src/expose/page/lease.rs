@@ -132,11 +132,11 @@ fn waiting(status: &Status) -> Option<Fact> {
     let Due::Waiting { oldest: Some(oldest), .. } = status.evidence()?.due else { return None };
     let overdue = oldest.age.older_than(limit) == Answer::Yes;
     Some(Fact {
-        name: "oldest due",
+        name: "due",
         state: if overdue { "overdue" } else { "waiting" },
         age: match words::age(&oldest) {
             age if age == words::NOT_KNOWN => String::new(),
-            age => format!("for {age}, limit {}", Readable(limit)),
+            age => format!("oldest for {age}"),
         },
         bar: Scale::of_limit(limit).bar(&oldest),
         due: None,

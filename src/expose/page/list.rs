@@ -87,7 +87,7 @@ impl List {
                 chosen: filter.states().contains(&state),
                 link: filter.toggled(state).link(),
             }),
-            troubles: Trouble::of(&snapshots),
+            troubles: Trouble::of(looks),
             sources: snapshots.iter().map(|snapshot| SourceView::of(snapshot)).collect(),
             no_such_source: filter.source_beside(&snapshots).map(|source| Visible(source).to_string()),
             narrowed: filter.is_narrow().then(|| Narrowed {
@@ -113,6 +113,11 @@ impl List {
     /// Whether what is filtered by is there.
     pub(super) const fn is_found(&self) -> bool {
         self.no_such_source.is_none()
+    }
+
+    /// Whether there are too many sources to list them above the leases.
+    const fn are_many_sources(&self) -> bool {
+        self.sources.len() > 6
     }
 
     /// How many sources could not be read.

@@ -1,8 +1,7 @@
 //! Sources in trouble. Those with the same trouble are one banner, so that they do not push the leases off the screen.
 
-use super::super::visible::Visible;
 use super::source::SourceView;
-use super::words;
+use super::{Looked, words};
 use crate::lease::{ReadFailure, SourceSnapshot};
 
 /// How many of many sources are named before one opens the list of them.
@@ -27,17 +26,17 @@ pub(super) struct Trouble {
 
 impl Trouble {
     /// All that is wrong with these sources.
-    pub(super) fn of(snapshots: &[&SourceSnapshot]) -> Vec<Self> {
+    pub(super) fn of(looks: &[Looked<'_>]) -> Vec<Self> {
         let wrong = ReadFailure::ALL.into_iter().map(Wrong::NotRead).chain([Wrong::RowsNotUsed]);
-        wrong.map(|wrong| Self::with(wrong, snapshots)).filter(|trouble| !trouble.each.is_empty()).collect()
+        wrong.map(|wrong| Self::with(wrong, looks)).filter(|trouble| !trouble.each.is_empty()).collect()
     }
 
-    fn with(wrong: Wrong, snapshots: &[&SourceSnapshot]) -> Self {
+    fn with(wrong: Wrong, looks: &[Looked<'_>]) -> Self {
         let mut trouble = Self { wrong, names: Vec::new(), leases: 0, each: Vec::new() };
-        for snapshot in snapshots.iter().filter(|snapshot| wrong.is_of(snapshot)) {
-            let view = SourceView::of(snapshot);
-            trouble.names.push(Visible(&snapshot.source).to_string());
-            trouble.leases += snapshot.leases.len();
+        for look in looks.iter().filter(|look| wrong.is_of(look.snapshot)) {
+            let view = SourceView::of(look.snapshot);
+            trouble.names.push(view.name.clone());
+            trouble.leases += look.snapshot.leases.len();
             trouble.each.push(match wrong {
                 Wrong::NotRead(_) => SourceView { rejected: None, ..view },
                 Wrong::RowsNotUsed => SourceView { failure: None, ..view },
@@ -98,14 +97,15 @@ mod tests {
 
     #[test]
     fn sources_with_the_same_trouble_are_told_of_together_and_each_is_in_the_list() {
-        let mut snapshots = sample::snapshots();
-        let mut down = snapshots.pop().unwrap();
+        let mut seen = sample::looks();
+        let (mut down, history) = seen.pop().unwrap();
         for number in 0..30 {
             down.source = format!("shard-{number:02}").into();
             down.health.outcome = Err(if number == 7 { ReadFailure::Refused } else { ReadFailure::Unreachable });
-            snapshots.push(down.clone());
+            seen.push((down.clone(), history.clone()));
         }
-        let troubles = Trouble::of(&snapshots.iter().collect::<Vec<_>>());
+        let looks: Vec<_> = seen.iter().map(|(snapshot, history)| Looked { snapshot, history }).collect();
+        let troubles = Trouble::of(&looks);
         let told: Vec<_> = troubles.iter().map(|trouble| (trouble.class(), trouble.who())).collect();
         let expected = [("failed", "29 sources"), ("failed", "1 source"), ("rejected", "1 source")];
         assert_eq!(told, expected.map(|(class, who)| (class, who.to_owned())));
