@@ -52,10 +52,11 @@ fn troubles(out: &mut impl Write, snapshot: &SourceSnapshot) -> fmt::Result {
     if let Err(failure) = health.outcome {
         writeln!(out, "{source}: could not be read after {}: {failure}", Readable(health.took))?;
     }
-    if health.rejected_now > 0 {
-        write!(out, "{source}: rows not used: {}; since the start:", health.rejected_now)?;
-        for fault in RowFault::ALL.into_iter().filter(|fault| health.rejected[*fault as usize] > 0) {
-            write!(out, " {fault} {}", health.rejected[fault as usize])?;
+    let rejected = &health.rejected_now;
+    if rejected.total() > 0 {
+        write!(out, "{source}: rows not used: {}:", rejected.total())?;
+        for fault in RowFault::ALL.into_iter().filter(|fault| rejected.rows(*fault) > 0) {
+            write!(out, " {fault} {}", rejected.rows(fault))?;
         }
         writeln!(out)?;
     }

@@ -52,7 +52,7 @@ use std::sync::Arc;
 use tokio::time::Instant;
 
 use crate::expose::{Encoding, Format};
-use crate::observer::{Chosen, Encoded, NotConfigured, Observed};
+use crate::observer::{Chosen, Encoded, Glance, NotConfigured, Observed, Waiting};
 
 pub use body::Chunks;
 pub use gate::Gate;
@@ -84,10 +84,22 @@ pub trait Content: Send + Sync + 'static {
     fn metrics(&self, scrape: Scrape, deadline: Instant)
     -> impl Future<Output = Result<Encoded, NotConfigured>> + Send;
 
-    /// What the page and the JSON are rendered from.
+    /// What the JSON is rendered from.
     fn snapshots(
         &self,
         sources: Chosen,
         deadline: Instant,
     ) -> impl Future<Output = Result<Vec<Arc<Observed>>, NotConfigured>> + Send;
+
+    /// What the page is rendered from: what is known of the chosen sources without waiting for them for long. What is read
+    /// for it has until the deadline.
+    fn glances(
+        &self,
+        sources: Chosen,
+        waiting: Waiting,
+        deadline: Instant,
+    ) -> impl Future<Output = Result<Vec<Glance>, NotConfigured>> + Send;
+
+    /// The names of all sources.
+    fn sources(&self) -> Vec<String>;
 }

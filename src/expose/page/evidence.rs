@@ -54,6 +54,7 @@ impl Opened {
             look.snapshot.leases.get(at).map(|status| (look, status))
         });
         let name = Visible(lease).to_string();
+        let now = look.map_or(now, |look| now.at(look.at));
         Self {
             title: match status {
                 Some((_, status)) => format!("{}: {name}", words::state(status.verdict.state)),
@@ -63,7 +64,7 @@ impl Opened {
             made_at: now.date_and_time(),
             name,
             source_name: Visible(source).to_string(),
-            source: look.map(|look| SourceView::of(look.snapshot)),
+            source: look.map(|look| SourceView::of(look, now)),
             known: status.map(|(look, status)| Known {
                 lease: LeaseView::of(look, status, now),
                 rule: words::rule(status.verdict.reason, look.snapshot.kind),

@@ -15,6 +15,8 @@ use crate::lease::{Anomaly, Answer, Authority, Dated, Due, Holding, Left, Progre
 pub(super) struct LeaseView {
     pub(super) name: String,
     pub(super) source: String,
+    /// As of when all of it is, where that is not the time of the page.
+    pub(super) as_of: Option<String>,
     /// Where the lease is with its evidence.
     pub(super) link: String,
     pub(super) state: State,
@@ -53,17 +55,19 @@ impl Detail {
 }
 
 impl LeaseView {
-    pub(super) fn of(look: &Looked<'_>, status: &Status, now: Now) -> Self {
+    /// `page` is the time of the page that it is on.
+    pub(super) fn of(look: &Looked<'_>, status: &Status, page: Now) -> Self {
         let verdict = &status.verdict;
         let source = &look.snapshot.source;
         let scale = Scale::of_limit(status.policy.stall_after);
         Self {
             name: Visible(&status.lease).to_string(),
             source: Visible(source).to_string(),
+            as_of: page.other_than(look),
             link: link_to(source, &status.lease),
             state: verdict.state,
             word: words::state(verdict.state),
-            since: SinceView::of(look.history, &status.lease, verdict, now),
+            since: SinceView::of(look.history, &status.lease, verdict, page.at(look.at)),
             reason: verdict.reason.as_str(),
             sentence: status.sentence().to_string(),
             facts: [authority(status, scale), progress(status, scale)].into_iter().chain(waiting(status)).collect(),
@@ -92,7 +96,7 @@ fn authority(status: &Status, scale: Scale) -> Fact {
         None => fact,
         Some(Tenure::Vacant { since, .. }) => {
             let age = match words::age(since) {
-                age if age == words::NOT_KNOWN => "vacant, not known how long".to_owned(),
+                age if age == words::NOT_KNOWN => "vacant, since unknown".to_owned(),
                 age => format!("vacant {age}"),
             };
             Fact { age, bar: scale.bar(since), ..fact }
@@ -113,8 +117,9 @@ fn progress(status: &Status, scale: Scale) -> Fact {
     let fact =
         Fact { name: "progress", state: status.verdict.progress.as_str(), age: String::new(), bar: None, due: None };
     let Some(evidence) = status.evidence() else { return fact };
+    // What has a limit of its own is drawn against that, below.
     let due = match &evidence.due {
-        Due::Waiting { oldest: Some(oldest), .. } => scale.mark(oldest),
+        Due::Waiting { oldest: Some(oldest), .. } if status.policy.overdue_after.is_none() => scale.mark(oldest),
         _ => None,
     };
     let (age, bar) = match &evidence.progress {
@@ -145,7 +150,7 @@ fn waiting(status: &Status) -> Option<Fact> {
 
 fn ago(what: &str, dated: &Dated) -> String {
     match words::age(dated) {
-        age if age == words::NOT_KNOWN => format!("{what}, not known when"),
+        age if age == words::NOT_KNOWN => format!("{what}, when unknown"),
         age => format!("{what} {age} ago"),
     }
 }

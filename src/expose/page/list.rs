@@ -71,6 +71,7 @@ impl List {
         let (mut leases, more): (Vec<(&Looked<'_>, &Status)>, Vec<_>) =
             matching.into_iter().partition(|(look, status)| filter.admits(look.snapshot, status));
         let others: Counts = others.iter().chain(&more).map(|(_, status)| status.verdict.state).collect();
+        let page = now.of(looks);
         let severity = |state: State| SEVERITY.into_iter().position(|other| other == state);
         leases.sort_by_key(|(look, status)| {
             (severity(status.verdict.state), Reverse(unmoved(status)), &look.snapshot.source, &status.lease)
@@ -79,7 +80,7 @@ impl List {
         Self {
             title: title(filter, counts, &snapshots),
             stream: View::List(filter.clone()).stream(),
-            made_at: now.date_and_time(),
+            made_at: page.date_and_time(),
             tallies: SEVERITY.map(|state| Tally {
                 state,
                 word: words::state(state),
@@ -87,10 +88,10 @@ impl List {
                 chosen: filter.states().contains(&state),
                 link: filter.toggled(state).link(),
             }),
-            troubles: Trouble::of(looks),
-            sources: snapshots.iter().map(|snapshot| SourceView::of(snapshot)).collect(),
+            troubles: Trouble::of(looks, page),
+            sources: looks.iter().map(|look| SourceView::of(look, page)).collect(),
             no_such_source: filter.source_beside(&snapshots).map(|source| Visible(source).to_string()),
-            narrowed: filter.is_narrow().then(|| Narrowed {
+            narrowed: (filter.is_narrow() && filter.source_beside(&snapshots).is_none()).then(|| Narrowed {
                 admitted: leases.len(),
                 all: leases.len() + others.total(),
                 others: in_words(others, |state| matches!(state, State::Stalled | State::NoLeader | State::Unknown)),
@@ -100,7 +101,7 @@ impl List {
                 .into_iter()
                 .skip(pages.first.saturating_sub(1))
                 .take(LEASES_A_PAGE)
-                .map(|(look, status)| LeaseView { name: abridged(&status.lease), ..LeaseView::of(look, status, now) })
+                .map(|(look, status)| LeaseView { name: abridged(&status.lease), ..LeaseView::of(look, status, page) })
                 .collect(),
             pages,
         }

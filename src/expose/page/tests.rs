@@ -7,9 +7,16 @@ use crate::expose::{golden, sample};
 use crate::lease::{Age, Basis, Dated, Due, Observation, Progress};
 
 fn rendered_as(view: &View, snapshots: &[(SourceSnapshot, History)]) -> Rendered {
-    let looks: Vec<_> = snapshots.iter().map(|(snapshot, history)| Looked { snapshot, history }).collect();
-    let rendered = page(view, &looks, sample::now(), "/metrics").unwrap();
-    assert!(rendered.html.contains(&main(view, &looks, sample::now()).unwrap()), "one way to render");
+    let at = sample::now().monotonic;
+    let looks: Vec<_> =
+        snapshots.iter().map(|(snapshot, history)| Looked { snapshot, history, at, unanswered: None }).collect();
+    of_looks(view, &looks)
+}
+
+fn of_looks(view: &View, looks: &[Looked<'_>]) -> Rendered {
+    let sources: Vec<_> = looks.iter().map(|look| &*look.snapshot.source).collect();
+    let rendered = page(view, looks, &sources, sample::now(), "/metrics").unwrap();
+    assert!(rendered.html.contains(&main(view, looks, sample::now()).unwrap()), "one way to render");
     rendered
 }
 
@@ -139,7 +146,7 @@ fn a_filter_says_how_much_it_leaves_out_and_what_of_that_is_not_well() {
 fn a_source_that_is_not_there_and_what_is_not_understood_are_told() {
     let looks = sample::looks();
     let Rendered { html, found } = rendered_as(&View::list("source=nope%3Cb%3E"), &looks);
-    assert!(!found && html.contains("There is no source <bdi>nope&#60;b&#62;</bdi>."), "{html}");
+    assert!(!found && html.contains("No source <bdi>nope&#60;b&#62;</bdi> is configured."), "{html}");
     let Rendered { html, found } = rendered_as(&View::list("state=STALLED&source=cache&stat=%3Cb%3E"), &looks);
     assert!(found && html.contains("<code>state=STALLED</code> <code>stat=&#60;b&#62;</code>"), "{html}");
     assert!(!list("state=stalled&q=a", &looks).contains("Not understood"));
@@ -232,4 +239,60 @@ fn the_title_begins_with_the_worst() {
     assert!(list("q=nothing", &[many(2)]).contains("<title>no matching leases "));
     assert!(list("", &[]).contains("<title>no leases "));
     assert!(lease("documents", "retention").html.contains("<title>stalled: retention "));
+}
+
+#[test]
+fn what_is_not_of_the_time_of_the_page_says_of_when_it_is_and_its_state_and_ages_are_of_one_instant() {
+    let mut looks = sample::looks();
+    looks.retain(|(snapshot, _)| ["documents", "cache"].contains(&&*snapshot.source));
+    let at = |seconds_ago| sample::now().monotonic - Duration::from_secs(seconds_ago);
+    let looked = |documents: u64, unanswered: Option<u64>| {
+        let ago = [documents, 1];
+        let looks = looks.iter().zip(ago).map(|((snapshot, history), ago)| Looked {
+            snapshot,
+            history,
+            at: at(ago),
+            unanswered: unanswered.filter(|_| ago == documents).map(Duration::from_secs),
+        });
+        looks.collect::<Vec<_>>()
+    };
+    let of_list = |looks: &[Looked<'_>]| of_looks(&View::list(""), looks).html;
+    let page = of_list(&looked(1, None));
+    assert!(page.contains("as of <time>2027-01-15 07:59:59 UTC</time>"), "of the readings, not of the answer");
+    assert!(!page.contains("</bdi>, as of"), "all of one time");
+    let page = of_list(&looked(5, Some(3)));
+    assert!(page.contains("as of <time>2027-01-15 07:59:59 UTC</time>"), "of the latest");
+    assert_eq!(page.matches("in <bdi>documents</bdi>, as of <time>07:59:55</time>").count(), looks[0].0.leases.len());
+    assert!(!page.contains("in <bdi>cache</bdi>, as of"));
+    assert!(page.contains("read in 3ms, as of 07:59:55, not answering for 3s</li>"), "{page}");
+    let view = View::Lease { source: "documents".to_owned(), lease: "retention".to_owned() };
+    let page = of_looks(&view, &looked(5, None)[..1]).html;
+    assert!(page.contains("as of <time>2027-01-15 07:59:55 UTC</time>") && !page.contains("</bdi>, as of"));
+    // Seen as stalled since 07:58:00.
+    assert!(page.contains("for 1m55s <br>since 07:58:00"), "{page}");
+}
+
+#[test]
+fn a_store_that_does_not_answer_is_a_banner_with_a_time_that_grows() {
+    let (snapshot, history) = sample::looks().pop().unwrap();
+    let at = sample::now().monotonic;
+    for (unanswered, says) in [
+        (Some(7_400), "has not answered for 7s (store_timeout). Nothing is known of its lease now."),
+        (Some(127_900), "has not answered for 2m7s (store_timeout)."),
+        (None, "could not be read: the store did not answer in time (store_timeout, after 5s)."),
+    ] {
+        let look =
+            Looked { snapshot: &snapshot, history: &history, at, unanswered: unanswered.map(Duration::from_millis) };
+        let page = of_looks(&View::list(""), &[look]).html;
+        assert!(page.contains(&format!("<b>Source <bdi>billing</bdi></b> {says}")), "{page}");
+    }
+}
+
+#[test]
+fn a_source_that_is_filtered_by_and_not_configured_is_named_and_the_others_can_be_chosen() {
+    let page = page(&View::list("source=%3Cb%3E"), &[], &["one", "two"], sample::now(), "/metrics").unwrap().html;
+    assert!(page.contains("No source <bdi>&#60;b&#62;</bdi> is configured."), "{page}");
+    for choice in [r#"<option value="one">"#, r#"<option value="two">"#, r#"<option value="&#60;b&#62;" selected>"#] {
+        assert!(page.contains(choice), "{choice} {page}");
+    }
 }

@@ -1,7 +1,7 @@
 //! Sources in trouble. Those with the same trouble are one banner, so that they do not push the leases off the screen.
 
 use super::source::SourceView;
-use super::{Looked, words};
+use super::{Looked, Now, words};
 use crate::lease::{ReadFailure, SourceSnapshot};
 
 /// How many of many sources are named before one opens the list of them.
@@ -26,15 +26,15 @@ pub(super) struct Trouble {
 
 impl Trouble {
     /// All that is wrong with these sources.
-    pub(super) fn of(looks: &[Looked<'_>]) -> Vec<Self> {
+    pub(super) fn of(looks: &[Looked<'_>], now: Now) -> Vec<Self> {
         let wrong = ReadFailure::ALL.into_iter().map(Wrong::NotRead).chain([Wrong::RowsNotUsed]);
-        wrong.map(|wrong| Self::with(wrong, looks)).filter(|trouble| !trouble.each.is_empty()).collect()
+        wrong.map(|wrong| Self::with(wrong, looks, now)).filter(|trouble| !trouble.each.is_empty()).collect()
     }
 
-    fn with(wrong: Wrong, looks: &[Looked<'_>]) -> Self {
+    fn with(wrong: Wrong, looks: &[Looked<'_>], now: Now) -> Self {
         let mut trouble = Self { wrong, names: Vec::new(), leases: 0, each: Vec::new() };
         for look in looks.iter().filter(|look| wrong.is_of(look.snapshot)) {
-            let view = SourceView::of(look.snapshot);
+            let view = SourceView::of(look, now);
             trouble.names.push(view.name.clone());
             trouble.leases += look.snapshot.leases.len();
             trouble.each.push(match wrong {
@@ -85,7 +85,7 @@ impl Wrong {
     fn is_of(self, snapshot: &SourceSnapshot) -> bool {
         match self {
             Self::NotRead(failure) => snapshot.health.outcome == Err(failure),
-            Self::RowsNotUsed => snapshot.health.rejected_now > 0,
+            Self::RowsNotUsed => snapshot.health.rejected_now.total() > 0,
         }
     }
 }
@@ -104,8 +104,11 @@ mod tests {
             down.health.outcome = Err(if number == 7 { ReadFailure::Refused } else { ReadFailure::Unreachable });
             seen.push((down.clone(), history.clone()));
         }
-        let looks: Vec<_> = seen.iter().map(|(snapshot, history)| Looked { snapshot, history }).collect();
-        let troubles = Trouble::of(&looks);
+        let looks: Vec<_> = seen
+            .iter()
+            .map(|(snapshot, history)| Looked { snapshot, history, at: sample::now().monotonic, unanswered: None })
+            .collect();
+        let troubles = Trouble::of(&looks, sample::now());
         let told: Vec<_> = troubles.iter().map(|trouble| (trouble.class(), trouble.who())).collect();
         let expected = [("failed", "29 sources"), ("failed", "1 source"), ("rejected", "1 source")];
         assert_eq!(told, expected.map(|(class, who)| (class, who.to_owned())));

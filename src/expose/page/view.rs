@@ -61,6 +61,15 @@ impl View {
         if parse(query.as_bytes()).any(|(key, _)| key == "lease") { Self::lease(query) } else { Self::list(query) }
     }
 
+    /// The only source that it shows; `None` if any may be on it.
+    #[must_use]
+    pub fn source(&self) -> Option<&str> {
+        match self {
+            Self::List(filter) => Some(filter.source()).filter(|source| !source.is_empty()),
+            Self::Lease { source, .. } => Some(source),
+        }
+    }
+
     /// Where this view is streamed.
     pub(super) fn stream(&self) -> String {
         match self {

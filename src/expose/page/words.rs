@@ -34,7 +34,7 @@ pub(super) const fn fault(fault: RowFault) -> &'static str {
         RowFault::Unreadable => "with an unreadable value",
         RowFault::NoName => "without a lease name",
         RowFault::NameTooLong => "with a name longer than 1 KiB",
-        RowFault::Duplicate => "more than one for a lease",
+        RowFault::Duplicate => "beside others of the same lease",
         RowFault::OverLimit => "of leases beyond max_leases",
     }
 }

@@ -11,7 +11,7 @@ use crate::expose::metrics::{Rendered, gzip};
 use crate::expose::{Encoding, sample};
 use crate::history::History;
 use crate::lease::SourceSnapshot;
-use crate::observer::{Chosen, Encoded, NotConfigured, Observed};
+use crate::observer::{Chosen, Encoded, Glance, NotConfigured, Observed, Waiting};
 use crate::web::{Content, Scrape};
 
 /// The sample, with metrics as given.
@@ -39,7 +39,7 @@ enum Snapshots {
 }
 
 fn observed(snapshot: SourceSnapshot) -> Arc<Observed> {
-    Arc::new(Observed::new(Arc::new(snapshot), History::default(), Rendered::default()))
+    Arc::new(Observed::new(Arc::new(snapshot), History::default(), Duration::ZERO, Rendered::default()))
 }
 
 impl Fake {
@@ -135,5 +135,24 @@ impl Content for Fake {
                 Ok(chosen.map(observed).collect())
             }
         }
+    }
+
+    async fn glances(
+        &self,
+        sources: Chosen,
+        _waiting: Waiting,
+        deadline: Instant,
+    ) -> Result<Vec<Glance>, NotConfigured> {
+        let glance = |observed: Arc<Observed>| Glance {
+            snapshot: Arc::clone(&observed.snapshot),
+            history: observed.history.clone(),
+            at: observed.at,
+            unanswered: None,
+        };
+        Ok(self.snapshots(sources, deadline).await?.into_iter().map(glance).collect())
+    }
+
+    fn sources(&self) -> Vec<String> {
+        sample::snapshots().iter().map(|snapshot| snapshot.source.to_string()).collect()
     }
 }

@@ -93,7 +93,7 @@ fn without_script_everything_is_there_and_can_be_filtered() {
 fn nothing_reaches_beyond_the_width_of_a_phone() {
     let Some(mut browser) = Browser::start() else { return };
     let long = unreadable(["a-source-".to_owned() + &"x".repeat(91)]);
-    let stage = Stage::beside(&long, "INSERT INTO work (lease) VALUES ('retention');", Duration::from_secs(300));
+    let stage = Stage::beside("INSERT INTO work (lease) VALUES ('retention');", Duration::from_secs(300), &long);
     for name in
         ["x".repeat(300), "Donaudampfschifffahrtselektrizitätenhauptbetriebswerkbauunterbeamtengesellschaft".into()]
     {

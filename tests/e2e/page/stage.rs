@@ -33,11 +33,11 @@ pub(super) fn unreadable(names: impl IntoIterator<Item = String>) -> String {
 impl Stage {
     /// An exporter of this table. Work that is due may stand still for as long as this.
     pub(super) fn new(rows: &str, stall_after: Duration) -> Self {
-        Self::beside("", rows, stall_after)
+        Self::beside(rows, stall_after, "")
     }
 
-    /// The same with more sources, as the configuration lists them.
-    pub(super) fn beside(sources: &str, rows: &str, stall_after: Duration) -> Self {
+    /// The same beside further sources.
+    pub(super) fn beside(rows: &str, stall_after: Duration, sources: &str) -> Self {
         let folder = folder();
         let table = database(&folder.path().join("own.db"), &format!("{TABLE};{rows}"));
         let yaml = format!(

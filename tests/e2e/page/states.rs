@@ -165,7 +165,7 @@ fn thirty_sources_that_cannot_be_read_leave_the_worst_lease_on_the_screen() {
     let Some(mut browser) = Browser::start() else { return };
     let down = unreadable((0..30).map(|number| format!("shard-{number:02}")));
     let rows = "INSERT INTO work VALUES ('retention', 'someone', unixepoch() - 3600, 14, unixepoch() - 3600);";
-    let stage = Stage::beside(&down, rows, Duration::from_secs(300));
+    let stage = Stage::beside(rows, Duration::from_secs(300), &down);
     for width in [1200, 360] {
         browser.size(width, 800);
         browser.open(&stage.address("/"));
@@ -188,8 +188,8 @@ fn a_source_that_is_not_configured_is_not_an_empty_page() {
     assert_eq!(stage.exporter.get("/?source=nope").status, 404);
     browser.open(&stage.address("/?source=nope&state=Stalled"));
     let text = browser.text("document.body.innerText");
-    assert!(text.contains("There is no source nope.") && text.contains("state=Stalled"), "{text}");
+    assert!(text.contains("No source nope is configured.") && text.contains("state=Stalled"), "{text}");
     browser.until("it to be renewed", "streamed > 0");
-    assert!(browser.text("document.body.innerText").contains("There is no source nope."));
+    assert!(browser.text("document.body.innerText").contains("No source nope is configured."));
     browser.assert_no_complaints();
 }
