@@ -24,7 +24,8 @@ pub struct Glance {
 pub enum Waiting {
     /// For a moment: who looks again soon misses nothing.
     Briefly,
-    /// For a moment longer than the last reading took: who does not look again would never see a slow source.
+    /// For a moment longer than the last reading took, where what that showed no longer stands: who does not look again would
+    /// never see a slow source.
     AsLongAsUsual,
 }
 

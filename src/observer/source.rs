@@ -74,6 +74,13 @@ struct Latest {
     failing: Option<ReadFailure>,
 }
 
+impl Latest {
+    /// When the last look was, if what it showed still stands.
+    fn standing(&self) -> Option<Duration> {
+        self.looked.filter(|(ended, _)| ended.elapsed() <= STANDS).map(|(_, at)| at)
+    }
+}
+
 impl Source {
     /// A source that was never read.
     pub(super) fn new(source: Observable, exposition: Exposition) -> Self {
@@ -268,7 +275,11 @@ impl Source {
             Look::Shared(observed) => return self.seen(&observed),
             Look::InFlight(reading) => reading,
         };
-        let patience = waiting.patience(self.latest().known.health.read_in());
+        let patience = {
+            let latest = self.latest();
+            let waiting = if latest.standing().is_some() { Waiting::Briefly } else { waiting };
+            waiting.patience(latest.known.health.read_in())
+        };
         let landing = timeout_at(deadline.min(reading.began + patience), reading.landing.wait_for(Option::is_some));
         match landing.await.map(|landed| landed.ok().and_then(|observed| observed.clone())) {
             Ok(Some(observed)) => self.seen(&observed),
@@ -293,9 +304,7 @@ impl Source {
         let unanswered = {
             let latest = self.latest();
             let unanswered = Some(latest.asked.elapsed());
-            if let Some((ended, at)) = latest.looked
-                && ended.elapsed() <= STANDS
-            {
+            if let Some(at) = latest.standing() {
                 let (snapshot, history) = (Arc::clone(&latest.known), latest.history.clone());
                 return Glance { snapshot, history, at, unanswered };
             }

@@ -1,4 +1,4 @@
-//! Which path gives what.
+//! What is served, and what it takes to make it.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,6 +16,7 @@ use super::lifecycle::{self, Reloader};
 use super::live::Streams;
 use super::rendering::Rendering;
 use super::reply::{self, Reply};
+use super::route::{Route, Shown};
 use super::rules::Pass;
 use super::{Content, Scrape, asked, probe};
 use crate::clock;
@@ -27,7 +28,7 @@ use crate::observer::{Chosen, Encoded, Glance, NotConfigured, Observed, Waiting,
 /// How the site is set up.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Settings {
-    /// The path of the metrics; `/metrics` by default. It begins with a slash, and must be none that [`is_taken`].
+    /// The path of the metrics; `/metrics` by default. It begins with a slash, and must be none that [`is_taken`](super::is_taken).
     pub telemetry_path: String,
     /// How many requests may look at sources at once; 0 for no limit. As with other exporters, what is beyond is
     /// refused, not queued.
@@ -65,51 +66,9 @@ pub struct Site<C> {
     rendering: Rendering,
 }
 
-#[derive(Clone, Copy, Debug)]
-enum Route<'a> {
-    Metrics,
-    LeasesPage,
-    LeasePage,
-    Live,
-    LeasesJson,
-    /// What names it in the path: `source/lease`.
-    LeaseJson(&'a str),
-    /// What names the lease in the path: `source/lease`.
-    Probe(&'a str),
-    Alive,
-    Asset(&'static str, &'static str),
-}
-
-/// Every path but that of the metrics, which is a setting.
-const FIXED: [(&str, Route<'static>); 9] = [
-    ("/", Route::LeasesPage),
-    ("/lease", Route::LeasePage),
-    ("/live", Route::Live),
-    ("/api/v1/leases", Route::LeasesJson),
-    ("/-/healthy", Route::Alive),
-    ("/-/ready", Route::Alive),
-    ("/style.css", Route::Asset(reply::CSS, page::STYLE)),
-    ("/live.js", Route::Asset(reply::SCRIPT, page::SCRIPT)),
-    ("/favicon.ico", Route::Asset(reply::SVG, page::ICON)),
-];
-
 /// From so many leases on, their JSON is compressed once a reading. As with the metrics, what is shorter becomes shorter
 /// still as a whole, and sharing it would win a millisecond.
 const COMPRESSED_ONCE: usize = 64;
-
-/// What stands before the names of a source and a lease.
-const LEASE: &str = "/api/v1/leases/";
-
-fn fixed(path: &str) -> Option<Route<'_>> {
-    let exact = FIXED.into_iter().find(|(fixed, _)| *fixed == path).map(|(_, route)| route);
-    exact.or_else(|| path.strip_prefix(LEASE).map(Route::LeaseJson))
-}
-
-/// Whether a path already gives something else than the metrics.
-#[must_use]
-pub fn is_taken(path: &str) -> bool {
-    fixed(path).is_some() || path == lifecycle::PATH || probe::named(path).is_some()
-}
 
 impl<C: Content> Site<C> {
     /// A site with this content.
@@ -134,6 +93,11 @@ impl<C: Content> Site<C> {
         Self { reloader: Some(reloader), ..self }
     }
 
+    #[cfg(test)]
+    pub(super) fn rendering(&self) -> Rendering {
+        self.rendering.clone()
+    }
+
     /// Ends what would otherwise go on for as long as somebody watches.
     pub(super) fn end_streams(&self) {
         self.streams.end();
@@ -144,65 +108,53 @@ impl<C: Content> Site<C> {
         if request.uri().path() == lifecycle::PATH {
             return lifecycle::answer(self.reloader.as_ref(), request.method(), request.headers()).await;
         }
-        match self.route(request.uri().path()) {
+        match Route::of(request.uri().path(), &self.telemetry_path) {
             None => reply::error(StatusCode::NOT_FOUND),
+            Some(Route::Probe(_)) if !self.probes => reply::error(StatusCode::NOT_FOUND),
             Some(_) if !matches!(*request.method(), Method::GET | Method::HEAD) => {
                 reply::error(StatusCode::METHOD_NOT_ALLOWED)
             }
-            Some(route) => self.serve(route, request, pass).await,
-        }
-    }
-
-    fn route<'a>(&self, path: &'a str) -> Option<Route<'a>> {
-        if path == self.telemetry_path {
-            return Some(Route::Metrics);
-        }
-        fixed(path).or_else(|| probe::named(path).filter(|_| self.probes).map(Route::Probe))
-    }
-
-    async fn serve(&self, route: Route<'_>, request: &Request<impl Body>, pass: Pass) -> Reply {
-        let (headers, query) = (request.headers(), request.uri().query().unwrap_or_default());
-        match route {
-            Route::Alive => return reply::content(reply::TEXT, "OK\n"),
-            Route::Asset(content_type, body) => return reply::asset(content_type, body),
-            Route::Live => {
-                return self.streams.open(&self.content, request, self.patience, self.rendering.clone(), pass);
-            }
+            Some(Route::Alive) => reply::content(reply::TEXT, "OK\n"),
+            Some(Route::Asset(content_type, body)) => reply::asset(content_type, body),
+            Some(Route::Live) => self.streams.open(&self.content, request, self.patience, self.rendering.clone(), pass),
             // A probe is not counted: to refuse it would look like a lease that is stalled.
-            Route::Probe(named) => return self.probe(named, headers).await,
-            Route::Metrics | Route::LeasesPage | Route::LeasesJson if request.method() == Method::HEAD => {
-                return self.head(route, headers, query).unwrap_or_else(|refused| refused.reply());
-            }
-            Route::Metrics | Route::LeasesPage | Route::LeasePage | Route::LeasesJson | Route::LeaseJson(_) => {}
+            Some(Route::Probe(named)) => self.probe(named, request.headers()).await,
+            Some(Route::Shown(shown)) => self.show(shown, request).await.unwrap_or_else(Refused::reply),
+        }
+    }
+
+    async fn show(&self, shown: Shown<'_>, request: &Request<impl Body>) -> Result<Reply, Refused> {
+        let (headers, query) = (request.headers(), request.uri().query().unwrap_or_default());
+        if request.method() == Method::HEAD
+            && let Some(reply) = self.unread(shown, headers, query)
+        {
+            return reply;
         }
         // Held until the answer is made and not until it is sent: otherwise a few clients that do not read would keep
         // out all others. What is being sent is bounded by the limits of connections.
-        let Ok(_permit) = self.permit() else {
-            return reply::error(StatusCode::SERVICE_UNAVAILABLE);
-        };
+        let _permit = self.permit()?;
         let deadline = Instant::now() + self.patience.with(headers);
         let encoding = encoding(headers);
-        let reply = match route {
-            Route::Metrics => self.metrics(headers, asked::sources(query), encoding, deadline).await,
-            Route::LeasesJson => self.leases(asked::sources(query), encoding, deadline).await,
-            Route::LeaseJson(named) => self.lease(named, encoding, deadline).await,
-            Route::LeasePage => self.page(View::lease(query), encoding, deadline).await,
-            _ => self.page(View::list(query), encoding, deadline).await,
-        };
-        reply.unwrap_or_else(|refused| refused.reply())
+        match shown {
+            Shown::Metrics => self.metrics(headers, asked::sources(query), encoding, deadline).await,
+            Shown::Leases => self.leases(asked::sources(query), encoding, deadline).await,
+            Shown::Lease(named) => self.lease(named, encoding, deadline).await,
+            Shown::LeasesPage => self.page(View::list(query), encoding, deadline).await,
+            Shown::LeasePage => self.page(View::lease(query), encoding, deadline).await,
+        }
     }
 
-    /// What HEAD answers where what is read does not matter.
-    fn head(&self, route: Route<'_>, headers: &HeaderMap, query: &str) -> Result<Reply, Refused> {
+    /// What HEAD answers where no source has to be read for it; otherwise nothing.
+    fn unread(&self, shown: Shown<'_>, headers: &HeaderMap, query: &str) -> Option<Result<Reply, Refused>> {
         let unmade = Encoded::Plain(Vec::new());
-        if !matches!(route, Route::LeasesPage) {
-            self.content.configured(&asked::sources(query))?;
-        }
-        Ok(reply::unmade(match route {
-            Route::Metrics => reply::metrics(accept::accepted(headers).content_type, unmade),
-            Route::LeasesJson => reply::json(unmade),
-            _ => reply::page(true, unmade),
-        }))
+        let (sources, reply) = match shown {
+            Shown::Metrics => (asked::sources(query), reply::metrics(accept::accepted(headers).content_type, unmade)),
+            Shown::Leases => (asked::sources(query), reply::json(unmade)),
+            Shown::LeasesPage => (Chosen::All, reply::page(true, unmade)),
+            // Whether there is such a lease only its source can say.
+            Shown::Lease(_) | Shown::LeasePage => return None,
+        };
+        Some(self.content.configured(&sources).map(|()| reply::unmade(reply)).map_err(Refused::from))
     }
 
     async fn metrics(
@@ -268,14 +220,16 @@ impl<C: Content> Site<C> {
     }
 
     /// A permit to look at sources; `Ok(None)` where there is no limit.
-    fn permit(&self) -> Result<Option<OwnedSemaphorePermit>, tokio::sync::TryAcquireError> {
-        self.requests.as_ref().map(|requests| Arc::clone(requests).try_acquire_owned()).transpose()
+    fn permit(&self) -> Result<Option<OwnedSemaphorePermit>, Refused> {
+        let permit = self.requests.as_ref().map(|requests| Arc::clone(requests).try_acquire_owned());
+        permit.transpose().map_err(|_| Refused::TooMany)
     }
 }
 
 /// Why there is nothing to show.
 #[derive(Clone, Copy, Debug)]
 enum Refused {
+    TooMany,
     NoSuchSource,
     NoSuchLease,
     NotRendered,
@@ -295,6 +249,7 @@ impl Refused {
 
     fn reply(self) -> Reply {
         match self {
+            Self::TooMany => reply::error(StatusCode::SERVICE_UNAVAILABLE),
             Self::NoSuchSource => reply::unknown("no source of that name\n"),
             Self::NoSuchLease => reply::unknown("no lease of that name\n"),
             Self::NotRendered => reply::error(StatusCode::INTERNAL_SERVER_ERROR),

@@ -61,3 +61,9 @@ impl Drop for Server {
 
 const SHORT: Duration = Duration::from_millis(300);
 const LONG: Duration = Duration::from_secs(20);
+
+/// A web configuration whose one user `one` has this password.
+fn users(password: &str) -> String {
+    let hash = bcrypt::hash_with_salt(password, 4, *b"sixteen bytes ok").unwrap();
+    format!("basic_auth_users: {{one: {hash}}}\n")
+}

@@ -33,7 +33,7 @@ async fn a_source_that_hangs_is_waited_for_a_moment_once_and_the_others_are_show
     assert_eq!((shown(&glances[0]), shown(&glances[1])), (TIMEOUT, ACTIVE));
     assert_eq!(glances[1].unanswered, None);
     for later in 1..=5 {
-        tokio::time::advance(secs(2)).await;
+        tokio::time::sleep(secs(2)).await;
         let (glances, took) = glance(&observer, BRIEFLY).await;
         assert!(took < Duration::from_millis(50), "it is not waited for again: {took:?}");
         assert_eq!((shown(&glances[0]), shown(&glances[1])), (TIMEOUT, ACTIVE));
@@ -48,7 +48,7 @@ async fn what_the_last_look_showed_stands_for_a_while_with_its_time_and_then_not
     let (first, _) = glance(&observer, BRIEFLY).await;
     source.now_does(Does::IgnoreTheDeadline);
     for (after, expected) in [(2, ACTIVE), (2, ACTIVE), (2, TIMEOUT), (60, TIMEOUT)] {
-        tokio::time::advance(secs(after)).await;
+        tokio::time::sleep(secs(after)).await;
         let (now, _) = glance(&observer, BRIEFLY).await;
         assert_eq!(shown(&now[0]), expected, "{after}");
         assert!(now[0].unanswered.is_some());
@@ -87,13 +87,18 @@ async fn a_reading_that_people_began_takes_the_time_that_it_needs() {
 #[tokio::test(start_paused = true)]
 async fn a_slow_source_is_waited_for_as_long_as_usual_by_who_does_not_look_again() {
     let (observer, [source]) = observer([Does::Answer(secs(3))]);
+    let usual = Waiting::AsLongAsUsual;
     observer.observe(within(10.0)).await;
-    tokio::time::advance(secs(60)).await;
-    let (glances, took) = glance(&observer, Waiting::AsLongAsUsual).await;
+    tokio::time::sleep(secs(2)).await;
+    let (glances, took) = glance(&observer, usual).await;
+    assert_eq!((shown(&glances[0]), about(took, secs(1))), (ACTIVE, true), "what still stands is shown: {took:?}");
+    observer.observe(within(10.0)).await;
+    tokio::time::sleep(secs(60)).await;
+    let (glances, took) = glance(&observer, usual).await;
     assert_eq!((shown(&glances[0]), about(took, secs(3))), (ACTIVE, true), "{took:?}");
     source.now_does(Does::IgnoreTheDeadline);
-    tokio::time::advance(secs(60)).await;
-    let (glances, took) = glance(&observer, Waiting::AsLongAsUsual).await;
+    tokio::time::sleep(secs(60)).await;
+    let (glances, took) = glance(&observer, usual).await;
     assert_eq!((shown(&glances[0]), about(took, secs(4))), (TIMEOUT, true), "{took:?}");
 }
 
@@ -105,17 +110,17 @@ async fn for_how_long_a_store_has_not_answered_goes_on_over_attempts_that_time_o
         let (glances, _) = glance(&observer, BRIEFLY).await;
         assert_eq!(shown(&glances[0]), TIMEOUT);
         assert!(about(glances[0].unanswered.unwrap(), began.elapsed()), "{:?}", glances[0].unanswered);
-        tokio::time::advance(secs(2)).await;
+        tokio::time::sleep(secs(2)).await;
     }
     assert!(source.reads() > 3, "each of them has its own timeout");
     source.now_does(Does::Fail);
-    tokio::time::advance(secs(10)).await;
+    tokio::time::sleep(secs(10)).await;
     let failed = observer.observe(within(9.0)).await;
-    tokio::time::advance(secs(2)).await;
+    tokio::time::sleep(secs(2)).await;
     let (glances, _) = glance(&observer, BRIEFLY).await;
     assert_eq!((said(&failed[0]).0, shown(&glances[0]), glances[0].unanswered), (State::Unknown, REFUSED, None));
     source.now_does(Does::IgnoreTheDeadline);
-    tokio::time::advance(secs(2)).await;
+    tokio::time::sleep(secs(2)).await;
     let (glances, _) = glance(&observer, BRIEFLY).await;
     assert!(about(glances[0].unanswered.unwrap(), secs(1)), "{:?}", glances[0].unanswered);
 }

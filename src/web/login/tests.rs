@@ -121,10 +121,16 @@ async fn one_who_guesses_keeps_a_user_from_elsewhere_waiting_for_few_checks_alon
         let (users, login) = (Arc::clone(&users), Arc::clone(&login));
         tokio::spawn(async move { login.verdict(&users, &basic("one", &guess.to_string()), peer(1)).await })
     };
+    let turn = Arc::clone(&login.turn).acquire_owned().await.unwrap();
     let guesses: Vec<_> = (0..200).map(guess).collect();
-    tokio::task::yield_now().await;
-    assert_eq!(login.verdict(&users, &basic("one", "right"), peer(2)).await, Verdict::Admitted);
-    assert!(checked(&login) <= WAITING + 1, "after {} checks", checked(&login));
+    while login.waiting().len() < WAITING {
+        tokio::task::yield_now().await;
+    }
+    let (of_user, headers) = (Arc::clone(&login), basic("one", "right"));
+    let user = async { of_user.verdict(&users, &headers, peer(2)).await };
+    let (verdict, ()) = tokio::join!(biased; user, async { drop(turn) });
+    assert_eq!(verdict, Verdict::Admitted);
+    assert_eq!(checked(&login), WAITING + 1);
     let mut verdicts = Vec::new();
     for guess in guesses {
         verdicts.push(guess.await.unwrap());

@@ -4,9 +4,12 @@ use std::io::{ErrorKind, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpStream};
 use std::time::Duration;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use tokio::task::spawn_blocking;
 
 use super::LONG;
+use crate::clock;
 
 /// An answer, taken apart.
 #[derive(Debug)]
@@ -83,11 +86,16 @@ impl Client {
     /// What comes until the server closes the connection, or resets it.
     pub(super) async fn rest(mut self) -> Vec<u8> {
         spawn_blocking(move || {
-            let mut bytes = Vec::new();
-            match self.0.read_to_end(&mut bytes) {
-                Ok(_) => bytes,
-                Err(error) if error.kind() == ErrorKind::ConnectionReset => bytes,
-                Err(error) => panic!("the server did not close: {error}"),
+            let (mut bytes, mut some) = (Vec::new(), vec![0; 64 * 1024]);
+            let began = clock::monotonic();
+            loop {
+                assert!(clock::monotonic() - began < LONG, "the server did not close");
+                match self.0.read(&mut some) {
+                    Ok(0) => return bytes,
+                    Ok(read) => bytes.extend_from_slice(&some[..read]),
+                    Err(error) if error.kind() == ErrorKind::ConnectionReset => return bytes,
+                    Err(error) => panic!("the server did not close: {error}"),
+                }
             }
         })
         .await
@@ -115,9 +123,9 @@ impl Client {
     pub(super) async fn stays_open_for(mut self, patience: Duration) -> (bool, Self) {
         spawn_blocking(move || {
             self.0.set_read_timeout(Some(patience / 10)).unwrap();
-            let began = std::time::Instant::now();
+            let began = clock::monotonic();
             let mut open = true;
-            while open && began.elapsed() < patience {
+            while open && clock::monotonic() - began < patience {
                 open = match self.0.read(&mut [0; 4096]) {
                     Ok(read) => read > 0,
                     Err(error) => error.kind() == ErrorKind::WouldBlock,
@@ -150,4 +158,9 @@ pub(super) async fn request(address: SocketAddr, text: &str) -> Answer {
     let mut client = Client::connect(address);
     client.send(text);
     client.answer().await
+}
+
+/// The header of a login as `one`.
+pub(super) fn login(password: &str) -> String {
+    format!("Authorization: Basic {}\r\n", STANDARD.encode(format!("one:{password}")))
 }

@@ -10,7 +10,6 @@ use tokio::time::Instant;
 use crate::expose::metrics::{Rendered, gzip};
 use crate::expose::{Encoding, sample};
 use crate::history::History;
-use crate::lease::SourceSnapshot;
 use crate::observer::{Chosen, Encoded, Glance, NotConfigured, Observed, Waiting};
 use crate::web::{Content, Scrape};
 
@@ -21,38 +20,17 @@ pub(super) struct Fake {
     panics: bool,
     /// Metrics are only given for each permit of the second, and each request adds one to the first.
     gate: Option<(Arc<Semaphore>, Arc<Semaphore>)>,
-    /// Each request for snapshots adds one.
-    looked: Arc<Semaphore>,
-    snapshots: Snapshots,
+    /// Snapshots are never given, and each request for them adds one.
+    looked: Option<Arc<Semaphore>>,
     /// How much time the last request left.
     pub(super) allowed: Arc<Mutex<Option<Duration>>>,
     /// What the last scrape asked for.
     pub(super) last: Arc<Mutex<Option<Scrape>>>,
 }
 
-/// What there is to look at.
-#[derive(Debug)]
-enum Snapshots {
-    Sample,
-    Never,
-    Of(Arc<Observed>),
-}
-
-fn observed(snapshot: SourceSnapshot) -> Arc<Observed> {
-    Arc::new(Observed::new(Arc::new(snapshot), History::default(), Duration::ZERO, Rendered::default()))
-}
-
 impl Fake {
     pub(super) fn giving(metrics: Vec<Bytes>) -> Self {
-        Self {
-            metrics,
-            panics: false,
-            gate: None,
-            looked: Arc::new(Semaphore::new(0)),
-            snapshots: Snapshots::Sample,
-            allowed: Arc::default(),
-            last: Arc::default(),
-        }
+        Self { metrics, panics: false, gate: None, looked: None, allowed: Arc::default(), last: Arc::default() }
     }
 
     pub(super) fn plain() -> Self {
@@ -61,16 +39,8 @@ impl Fake {
 
     /// Content that waits in `snapshots` for ever; the semaphore tells of each that waits.
     pub(super) fn looking() -> (Self, Arc<Semaphore>) {
-        let content = Self { snapshots: Snapshots::Never, ..Self::plain() };
-        let looked = Arc::clone(&content.looked);
-        (content, looked)
-    }
-
-    /// Content of so many leases; the semaphore tells of each that looks at them.
-    pub(super) fn many(leases: usize) -> (Self, Arc<Semaphore>) {
-        let content = Self { snapshots: Snapshots::Of(observed(sample::many(leases))), ..Self::plain() };
-        let looked = Arc::clone(&content.looked);
-        (content, looked)
+        let looked = Arc::new(Semaphore::new(0));
+        (Self { looked: Some(Arc::clone(&looked)), ..Self::plain() }, looked)
     }
 
     pub(super) fn panicking() -> Self {
@@ -116,12 +86,12 @@ impl Content for Fake {
     }
 
     async fn snapshots(&self, sources: Chosen, _deadline: Instant) -> Result<Vec<Arc<Observed>>, NotConfigured> {
-        self.looked.add_permits(1);
-        match &self.snapshots {
-            Snapshots::Sample => {}
-            Snapshots::Never => std::future::pending().await,
-            Snapshots::Of(observed) => return Ok(vec![Arc::clone(observed)]),
+        if let Some(looked) = &self.looked {
+            looked.add_permits(1);
+            std::future::pending::<()>().await;
         }
+        let (history, at) = (History::default(), Duration::ZERO);
+        let observed = |snapshot| Arc::new(Observed::new(Arc::new(snapshot), history.clone(), at, Rendered::default()));
         let snapshots = sample::snapshots();
         match sources {
             Chosen::All => Ok(snapshots.into_iter().map(observed).collect()),

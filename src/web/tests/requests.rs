@@ -1,6 +1,6 @@
 //! Requests in every form that HTTP/1 allows, and some that it does not.
 
-use super::client::{Client, ask_with, request};
+use super::client::{Client, ask_with, login, request};
 use super::content::Fake;
 use super::*;
 
@@ -42,6 +42,26 @@ async fn requests_one_after_the_other_without_waiting_are_answered_in_their_orde
     let all = String::from_utf8(client.rest().await).unwrap();
     let places: Vec<_> = ["OK\n", "a 1\nb 2\n", "not found\n"].iter().map(|body| all.find(body)).collect();
     assert!(places.iter().all(Option::is_some) && places.is_sorted(), "{all}");
+}
+
+#[tokio::test]
+async fn each_request_of_a_connection_is_checked_anew() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("web.yml");
+    std::fs::write(&file, users("old")).unwrap();
+    let server = Server::watched(&file, Limits::default()).await;
+    let mut client = Client::connect(server.address);
+    let get = |last: &str| format!("GET /metrics HTTP/1.1\r\nHost: test\r\n{}{last}\r\n", login("old"));
+    client.send(&get(""));
+    let (silent, mut client) = client.silent_for(LONG).await;
+    assert!(!silent);
+    std::fs::write(&file, users("new")).unwrap();
+    // For as long as a look at the file is good.
+    tokio::time::sleep(SHORT).await;
+    client.send(&get("Connection: close\r\n"));
+    let both = String::from_utf8(client.rest().await).unwrap();
+    let statuses: Vec<_> = both.split("HTTP/1.1 ").skip(1).map(|answer| &answer[..3]).collect();
+    assert_eq!(statuses, ["200", "401"], "{both}");
 }
 
 #[tokio::test]
