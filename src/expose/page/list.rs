@@ -165,6 +165,7 @@ fn title(filter: &Filter, counts: Counts, snapshots: &[&SourceSnapshot]) -> Stri
         (Some((State::Stalled | State::NoLeader, worst)), Some(unread)) => format!("{worst}, {unread}"),
         (Some((_, worst)), Some(unread)) => format!("{unread}, {worst}"),
         (Some((_, one)), None) | (None, Some(one)) => one,
+        (None, None) if filter.source_beside(snapshots).is_some() => "no such source".to_owned(),
         (None, None) if filter.is_narrow() => "no matching leases".to_owned(),
         (None, None) => "no leases".to_owned(),
     }

@@ -146,6 +146,7 @@ fn a_filter_says_how_much_it_leaves_out_and_what_of_that_is_not_well() {
 fn a_source_that_is_not_there_and_what_is_not_understood_are_told() {
     let looks = sample::looks();
     let Rendered { html, found } = rendered_as(&View::list("source=nope%3Cb%3E"), &looks);
+    assert!(html.contains("<title>no such source "));
     assert!(!found && html.contains("No source <bdi>nope&#60;b&#62;</bdi> is configured."), "{html}");
     let Rendered { html, found } = rendered_as(&View::list("state=STALLED&source=cache&stat=%3Cb%3E"), &looks);
     assert!(found && html.contains("<code>state=STALLED</code> <code>stat=&#60;b&#62;</code>"), "{html}");

@@ -83,13 +83,18 @@ impl Browser {
         let page = targets["targetInfos"].as_array().unwrap().iter().find(|target| target["type"] == "page").cloned();
         let page = page.unwrap_or_else(|| self.ask("Target.createTarget", json!({ "url": "about:blank" })));
         self.attach_to(&page["targetId"]);
+        self.focus(true);
     }
 
-    /// Opens another window, which is asked from now on. The one before is still seen. A browser without a window system
-    /// gives the focus to each of its windows; so this one is told whether it has it.
+    /// Opens another window, which is asked from now on. The one before is still seen.
     pub(super) fn window(&mut self, focused: bool) {
         self.another(true);
         self.windows.extend(self.session.clone());
+        self.focus(focused);
+    }
+
+    /// Without a window system there is nothing that gives the focus to one window alone: a page is told whether it has it.
+    fn focus(&mut self, focused: bool) {
         let script = format!("document.hasFocus = () => {focused}");
         self.ask("Page.addScriptToEvaluateOnNewDocument", json!({ "source": script }));
     }

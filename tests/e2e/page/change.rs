@@ -54,7 +54,7 @@ fn while_nobody_could_look_the_page_says_so_and_afterwards_there_is_a_gap() {
     stage.exporter.process().signal(Signal::STOP);
     let stopped = now();
     browser.until("the page to say that it is old", "document.body.classList.contains('old')");
-    assert!(browser.text("document.title").starts_with("(not live) 2 active"));
+    assert!(browser.text("document.title").starts_with("(not live) active: planner"));
     let as_of = browser.text("document.querySelector('.made time').textContent");
     let said = browser.text("document.getElementById('trouble').textContent");
     assert!(said.contains(&format!("What is below was so at {as_of}, not now.")) && as_of.ends_with(" UTC"), "{said}");
