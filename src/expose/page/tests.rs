@@ -171,7 +171,7 @@ fn the_oldest_due_work_is_drawn_against_its_own_limit() {
     let fact = |overdue_after: u64| {
         let (mut snapshot, history) = many(1);
         let status = &mut snapshot.leases[0];
-        let mut policy = (*status.policy).clone();
+        let mut policy = *status.policy;
         policy.overdue_after = (overdue_after > 0).then(|| Duration::from_secs(overdue_after));
         status.policy = policy.into();
         let Observation::Seen(evidence) = &mut status.observation else { panic!("it was read") };
