@@ -4,6 +4,7 @@
 //! whole and need no script. `assets/live.js` only puts the `<main>` that the event stream brings in place of the old one,
 //! so there is one template and one way to render a lease.
 
+mod advice;
 mod evidence;
 #[cfg(test)]
 mod fuzz;
@@ -13,6 +14,7 @@ mod moment;
 mod past;
 mod picture;
 mod source;
+mod trouble;
 mod view;
 mod words;
 
@@ -55,7 +57,7 @@ pub struct Looked<'a> {
 pub struct Rendered {
     /// The page, or its `<main>` alone.
     pub html: String,
-    /// Whether what was asked for is there: a lease that is not known is not.
+    /// Whether what was asked for is there: a lease or a source that is not known is not.
     pub found: bool,
 }
 
@@ -77,7 +79,7 @@ pub fn page(
     let (title, main, form, found) = match view {
         View::List(filter) => {
             let list = List::of(filter, looks, now);
-            (list.title().to_owned(), list.render()?, Some(Form::of(filter, sources)), true)
+            (list.title().to_owned(), list.render()?, Some(Form::of(filter, sources)), list.is_found())
         }
         View::Lease { source, lease } => {
             let opened = Opened::of(source, lease, looks, now);
@@ -113,6 +115,7 @@ struct Form<'a> {
     text: &'a str,
     sources: Vec<Choice<'a>>,
     narrow: bool,
+    not_understood: Vec<String>,
 }
 
 struct Choice<'a> {
@@ -130,7 +133,13 @@ impl<'a> Form<'a> {
         if !filter.source().is_empty() && !sources.iter().any(|source| source.chosen) {
             sources.push(choice(filter.source()));
         }
-        Self { states: filter.states(), text: filter.text(), sources, narrow: filter.is_narrow() }
+        Self {
+            states: filter.states(),
+            text: filter.text(),
+            sources,
+            narrow: filter.is_narrow(),
+            not_understood: filter.not_understood(),
+        }
     }
 }
 
