@@ -20,6 +20,8 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Parser, Subcommand};
 use thiserror::Error;
 
+use crate::log;
+
 /// Tells lease authority and work progress apart, for Prometheus.
 ///
 /// Reads leases and the progress of their work from the store that the schedulers use, and says of each lease whether it
@@ -96,13 +98,14 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         }
     };
     let result = match command_line.command {
-        None => serve::run(&command_line.serve).map(|()| ExitCode::SUCCESS),
+        None => Ok(serve::run(&command_line.serve)),
         Some(Command::Status(arguments)) => status::run(&arguments),
         Some(Command::Check(arguments)) => check::run(&arguments),
         Some(Command::Presets(arguments)) => presets::run(&arguments),
         Some(Command::Demo(arguments)) => demo::run(&arguments),
         Some(Command::Scheduler(arguments)) => scheduler::run(arguments).map_err(Failure::from),
     };
+    log::finish();
     result.unwrap_or_else(|failure| {
         eprintln!("lease-exporter: {failure}");
         ExitCode::from(failure.exit_code())

@@ -14,6 +14,7 @@ use super::notify::Notify;
 use super::{Failure, sources};
 use crate::config::{Config, Source};
 use crate::lease::TokenKey;
+use crate::log;
 use crate::observer::{Beginning, Observer};
 use crate::web::{Asked, Reloaded};
 
@@ -78,7 +79,7 @@ impl Reload {
             }
             Err(failure) => {
                 exporter.own().not_loaded();
-                error!(error = %failure, "the configuration cannot be used: the one before stays");
+                error!(target: log::ACT, error = %failure, "the configuration cannot be used: the one before stays");
                 Reloaded::Refused
             }
         }
@@ -109,6 +110,6 @@ impl Reload {
         let anew = anew.map(|(source, _)| &*source.name).collect::<Vec<_>>().join(",");
         exporter.replace(exporter.observer().followed_by(sources::exposition(&config), sources).await);
         (self.key, self.sources) = (key, config.sources);
-        info!(sources = self.sources.len(), anew, "the configuration was loaded again");
+        info!(target: log::ACT, sources = self.sources.len(), anew, "the configuration was loaded again");
     }
 }

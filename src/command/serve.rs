@@ -1,6 +1,7 @@
 //! `lease-exporter --config.file=FILE`: serves until it is told to stop.
 
 use std::path::{Path, PathBuf};
+use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -79,9 +80,17 @@ fn path(text: &str) -> Result<String, String> {
     Ok(text.to_owned())
 }
 
-/// Serves until SIGTERM or SIGINT.
-pub(super) fn run(arguments: &Arguments) -> Result<(), Failure> {
+/// Serves until SIGTERM or SIGINT. Whatever keeps it from that is logged, for those who read its log and not its terminal.
+pub(super) fn run(arguments: &Arguments) -> ExitCode {
     arguments.log.start();
+    let Err(failure) = serve_until_signalled(arguments) else { return ExitCode::SUCCESS };
+    for error in failure.to_string().lines() {
+        tracing::error!(target: log::ACT, error, "the exporter cannot serve");
+    }
+    ExitCode::from(failure.exit_code())
+}
+
+fn serve_until_signalled(arguments: &Arguments) -> Result<(), Failure> {
     let (reload, observer) = Reload::first(arguments.config_file.as_deref())?;
     let exporter = Arc::new(Exporter::new(observer)?);
     panics::count(exporter.own().panics());

@@ -25,6 +25,7 @@ pub use counts::{Counts, SEVERITY};
 pub(crate) use format::Description;
 pub use format::{Format, Type};
 pub use gzip::Encoding;
+pub(crate) use visible::is_hidden;
 
 /// The authority epoch in force, or the one that a released lease last had.
 fn epoch(status: &Status) -> Option<Epoch> {

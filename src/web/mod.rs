@@ -28,6 +28,7 @@ mod crowd;
 mod deadline;
 mod encoding;
 mod gate;
+mod handshake;
 mod lifecycle;
 mod listener;
 mod live;

@@ -17,7 +17,7 @@ use tokio_util::sync::CancellationToken;
 use super::config::WebConfig;
 use super::crowd::{Crowd, Place};
 use super::listener::{Acceptance, Listener, Stream};
-use super::{Content, Gate};
+use super::{Content, Gate, handshake};
 
 /// What a client may use up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -71,7 +71,7 @@ pub async fn serve(
     for listener in listeners {
         let sender = sender.clone();
         accepting.spawn(async move {
-            let mut acceptance = Acceptance::on(listener);
+            let acceptance = Acceptance::on(listener);
             while sender.send(acceptance.next().await).await.is_ok() {}
         });
     }
@@ -138,7 +138,7 @@ async fn protected(
     };
     match agreed {
         Ok(Ok(stream)) => exchange(stream, gate, &rules, limits, place, watcher).await,
-        Ok(Err(error)) => tracing::debug!(%error, "a connection could not be protected"),
+        Ok(Err(error)) => handshake::tell(&error),
         Err(_) => tracing::debug!("a connection took too long to be protected"),
     }
 }

@@ -9,7 +9,7 @@ use tracing::{error, info};
 
 use super::material::{Material, Seen};
 use super::{WebConfig, WebConfigError};
-use crate::clock;
+use crate::{clock, log};
 
 /// How long a look at the files is good for: many requests at once cost one.
 const FRESH: Duration = Duration::from_millis(100);
@@ -83,9 +83,11 @@ impl Watched {
                 match config {
                     Ok(config) => {
                         self.state().config = Arc::new(config);
-                        info!("the web configuration was loaded again");
+                        info!(target: log::ACT, "the web configuration was loaded again");
                     }
-                    Err(error) => error!(%error, "the web configuration cannot be used: the one before stays"),
+                    Err(error) => {
+                        error!(target: log::ACT, %error, "the web configuration cannot be used: the one before stays");
+                    }
                 }
             }
             self.state().seen = now;
