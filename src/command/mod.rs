@@ -98,7 +98,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         }
     };
     let result = match command_line.command {
-        None => Ok(serve::run(&command_line.serve)),
+        None => serve::run(&command_line.serve),
         Some(Command::Status(arguments)) => status::run(&arguments),
         Some(Command::Check(arguments)) => check::run(&arguments),
         Some(Command::Presets(arguments)) => presets::run(&arguments),

@@ -80,14 +80,16 @@ fn path(text: &str) -> Result<String, String> {
     Ok(text.to_owned())
 }
 
-/// Serves until SIGTERM or SIGINT. Whatever keeps it from that is logged, for those who read its log and not its terminal.
-pub(super) fn run(arguments: &Arguments) -> ExitCode {
+/// Serves until SIGTERM or SIGINT. What keeps it from that is in its log, for those who read that and no terminal.
+pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
+    // What is missing on the command line is told like everything else that was typed wrong.
+    sources::named(arguments.config_file.as_deref())?;
     arguments.log.start();
-    let Err(failure) = serve_until_signalled(arguments) else { return ExitCode::SUCCESS };
+    let Err(failure) = serve_until_signalled(arguments) else { return Ok(ExitCode::SUCCESS) };
     for error in failure.to_string().lines() {
         tracing::error!(target: log::ACT, error, "the exporter cannot serve");
     }
-    ExitCode::from(failure.exit_code())
+    Ok(ExitCode::from(failure.exit_code()))
 }
 
 fn serve_until_signalled(arguments: &Arguments) -> Result<(), Failure> {

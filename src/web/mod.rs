@@ -54,7 +54,7 @@ pub use gate::Gate;
 pub use lifecycle::{Asked, Reloaded, Reloader};
 pub use listener::Listener;
 pub use server::{Limits, serve};
-pub use site::{Settings, Site, is_taken};
+pub use site::{Settings, Site, is_taken, paths};
 
 /// What a scrape asks for.
 #[derive(Clone, Debug, PartialEq, Eq)]

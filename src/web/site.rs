@@ -93,6 +93,12 @@ const FIXED: [(&str, Route<'static>); 9] = [
 /// What stands before the names of a source and a lease.
 const LEASE: &str = "/api/v1/leases/";
 
+/// Everything that is served, as paths or what they begin with; but for the path of the metrics.
+pub fn paths() -> impl Iterator<Item = &'static str> {
+    let fixed = FIXED.into_iter().map(|(path, _)| path);
+    fixed.chain([LEASE, lifecycle::PATH, probe::BEFORE])
+}
+
 fn fixed(path: &str) -> Option<Route<'_>> {
     let exact = FIXED.into_iter().find(|(fixed, _)| *fixed == path).map(|(_, route)| route);
     exact.or_else(|| path.strip_prefix(LEASE).map(Route::LeaseJson))
