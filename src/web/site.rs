@@ -289,3 +289,49 @@ pub(super) fn looks(observed: &[Arc<Observed>]) -> Vec<Looked<'_>> {
 pub(super) fn now() -> Now {
     Now { unix_seconds: clock::unix_seconds(), monotonic: clock::monotonic() }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A new route has to be named here, and then be listed.
+    const fn name(route: Route<'_>) -> &'static str {
+        match route {
+            Route::Metrics => "metrics",
+            Route::LeasesPage => "page of leases",
+            Route::LeasePage => "page of a lease",
+            Route::Live => "live",
+            Route::LeasesJson => "leases",
+            Route::LeaseJson(_) => "lease",
+            Route::Probe(_) => "probe",
+            Route::Alive => "alive",
+            Route::Asset(..) => "asset",
+        }
+    }
+
+    #[test]
+    fn every_route_is_listed_by_its_path() {
+        let probe_of = |path: &str| probe::named(&format!("{path}source/lease/live")).is_some();
+        let of = |path: &'static str| match path {
+            lifecycle::PATH => "reload",
+            _ if probe_of(path) => name(Route::Probe("")),
+            _ => fixed(path).map_or("none", name),
+        };
+        let mut listed: Vec<_> = paths().map(of).chain([name(Route::Metrics)]).collect();
+        listed.sort_unstable();
+        listed.dedup();
+        let all = [
+            "alive",
+            "asset",
+            "lease",
+            "leases",
+            "live",
+            "metrics",
+            "page of a lease",
+            "page of leases",
+            "probe",
+            "reload",
+        ];
+        assert_eq!(listed, all);
+    }
+}
