@@ -69,7 +69,8 @@ impl Line {
     pub(super) fn written(&self, format: Format, suppressed: u64) -> String {
         let mut line = Pairs { format, written: String::with_capacity(256) };
         let since = Duration::try_from_secs_f64(self.unix_seconds).unwrap_or_default();
-        line.text("ts", &Text::of(humantime::format_rfc3339_millis(UNIX_EPOCH + since)));
+        let at = UNIX_EPOCH.checked_add(since).unwrap_or(UNIX_EPOCH);
+        line.text("ts", &Text::of(humantime::format_rfc3339_millis(at)));
         line.text("level", &Text::of(self.level));
         line.text("msg", &self.message);
         for (key, value) in &self.fields {

@@ -78,6 +78,19 @@ fn every_line_can_be_read_whatever_stores_clients_and_people_do() {
 }
 
 #[test]
+fn a_panic_shows_its_place_alone_in_the_log_and_where_there_is_none() {
+    let folder = folder();
+    let config = format!("--config.file={}", configure(folder.path(), &hostile(folder.path())).display());
+    let status = run(&["status", &config]);
+    let lines = logfmt(&status.stderr);
+    let told: Vec<_> = lines.iter().filter(|line| line["msg"].as_str().unwrap().contains("panicked")).collect();
+    assert_eq!(told.len(), 1, "{}", status.stderr);
+    let place = told[0]["place"].as_str().unwrap();
+    let checked = run(&["check", "--connect", &config]);
+    assert_eq!(checked.stderr, format!("lease-exporter: a bug: a part of it panicked at {place}"));
+}
+
+#[test]
 fn what_keeps_it_from_serving_is_in_the_log_too() {
     let folder = folder();
     let wrong =
