@@ -1,6 +1,7 @@
 //! Reads the sources: one read at a time each, by a deadline, shared by scrapes that come close together.
 
 mod exposed;
+mod listed;
 mod once;
 mod source;
 
@@ -16,6 +17,7 @@ use crate::lease::Memory;
 use crate::store::Store;
 
 pub use exposed::{Encoded, Observed};
+pub use listed::listed;
 use source::{Look, Source};
 
 /// Which sources to look at.
@@ -105,6 +107,13 @@ impl Observer {
         }
         let sources = self.sources.into_iter().filter(|source| names.iter().any(|name| name == source.name()));
         Ok(Self { sources: sources.collect(), exposition: self.exposition })
+    }
+
+    /// Each source by its name, and the observer that looks at it alone.
+    pub fn apart(&self) -> impl Iterator<Item = (&str, Self)> {
+        let alone =
+            |source: &Arc<Source>| Self { exposition: self.exposition.clone(), sources: vec![Arc::clone(source)] };
+        self.sources.iter().map(move |source| (source.name(), alone(source)))
     }
 
     /// Looks at every source, side by side, and answers by `deadline` whatever they do.

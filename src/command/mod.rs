@@ -1,17 +1,23 @@
 //! The command line: what was typed made into one command, and what came of it into an exit code.
 
 mod check;
+mod completions;
 mod demo;
+mod exit;
 mod exporter;
 mod listener;
+mod man;
+mod manual;
 mod notify;
 mod presets;
+mod print;
 mod reload;
 pub mod scheduler;
 mod serve;
 mod signals;
 pub mod sources;
 mod status;
+mod terminal;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -20,7 +26,9 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Parser, Subcommand};
 use thiserror::Error;
 
-use crate::log;
+use crate::{build_info, log};
+
+pub use exit::Exit;
 
 /// Tells lease authority and work progress apart, for Prometheus.
 ///
@@ -29,7 +37,15 @@ use crate::log;
 ///
 /// `lease-exporter demo` shows it at work without any configuration.
 #[derive(Debug, Parser)]
-#[command(name = "lease-exporter", version, args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
+#[command(
+    name = "lease-exporter",
+    version,
+    long_version = build_info::DESCRIPTION,
+    max_term_width = 100,
+    after_long_help = serve::MANUAL.help(),
+    args_conflicts_with_subcommands = true,
+    subcommand_negates_reqs = true
+)]
 pub struct CommandLine {
     #[command(subcommand)]
     command: Option<Command>,
@@ -44,6 +60,8 @@ enum Command {
     Presets(presets::Arguments),
     Demo(demo::Arguments),
     Scheduler(scheduler::Args),
+    Completions(completions::Arguments),
+    Man(man::Arguments),
 }
 
 /// Why a command failed: who must act, and so the exit code.
@@ -58,12 +76,12 @@ pub enum Failure {
 }
 
 impl Failure {
-    /// The exit code: 3 for usage and configuration, 4 for the system, beside 0 to 2, which `status` gives a meaning.
+    /// How the command ends.
     #[must_use]
-    pub const fn exit_code(&self) -> u8 {
+    pub const fn exit(&self) -> Exit {
         match self {
-            Self::Configuration(_) => 3,
-            Self::System(_) => 4,
+            Self::Configuration(_) => Exit::Configuration,
+            Self::System(_) => Exit::System,
         }
     }
 }
@@ -94,7 +112,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Err(told) => {
             let told = with_tip(told);
             let _ = told.print();
-            return if told.use_stderr() { ExitCode::from(3) } else { ExitCode::SUCCESS };
+            return if told.use_stderr() { Exit::Configuration } else { Exit::Well }.into();
         }
     };
     let result = match command_line.command {
@@ -104,10 +122,13 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Some(Command::Presets(arguments)) => presets::run(&arguments),
         Some(Command::Demo(arguments)) => demo::run(&arguments),
         Some(Command::Scheduler(arguments)) => scheduler::run(arguments).map_err(Failure::from),
+        Some(Command::Completions(arguments)) => completions::run(&arguments),
+        Some(Command::Man(arguments)) => man::run(&arguments),
     };
     log::finish();
-    result.unwrap_or_else(|failure| {
+    let exit = result.unwrap_or_else(|failure| {
         eprintln!("lease-exporter: {failure}");
-        ExitCode::from(failure.exit_code())
-    })
+        failure.exit()
+    });
+    exit.into()
 }

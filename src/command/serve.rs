@@ -1,15 +1,16 @@
 //! `lease-exporter --config.file=FILE`: serves until it is told to stop.
 
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
 use clap::Args;
 use tokio_util::sync::CancellationToken;
 
+use super::exit::Exit;
 use super::exporter::Exporter;
 use super::listener::ListenArguments;
+use super::manual::{Manual, NO_COLOR};
 use super::notify::Notify;
 use super::reload::Reload;
 use super::signals::{Signals, hangups};
@@ -18,33 +19,62 @@ use crate::web::config::Watched;
 use crate::web::{self, Gate, Limits, Listener, Reloader, Settings, Site};
 use crate::{log, panics};
 
+/// The variable that names the configuration.
+pub(super) const CONFIG_FILE: (&str, &str) =
+    ("LEASE_EXPORTER_CONFIG_FILE", "the configuration, unless --config.file names one");
+
+pub(super) const MANUAL: Manual = Manual {
+    examples: &[
+        ("lease-exporter demo", "see it at work, without any configuration"),
+        (
+            "lease-exporter check --config.file=exporter.yml --connect",
+            "whether the configuration is right, and what there is to read",
+        ),
+        ("lease-exporter --config.file=exporter.yml", "serve on port 10987, until SIGTERM or SIGINT"),
+    ],
+    environment: &[
+        CONFIG_FILE,
+        ("LISTEN_FDS, LISTEN_PID", "the sockets that systemd passes, with --web.systemd-socket"),
+        ("NOTIFY_SOCKET", "where systemd is told that the exporter is ready, reloads or stops"),
+        ("SSL_CERT_FILE, SSL_CERT_DIR", "the certificates to trust stores by, in place of the system's"),
+        NO_COLOR,
+    ],
+    // Those of every command, for whoever looks for them here.
+    exits: &[
+        (Exit::Well, "all is well, or it was told to stop"),
+        (Exit::Amiss, "status: a lease is stalled or has no leader; demo --once: it did not show what it should"),
+        (Exit::Unknown, "status, check: a lease is unknown, or a source could not be read in full"),
+        (Exit::Abandoned, "demo: told twice to end, it left behind what it had made"),
+    ],
+};
+
 /// How the exporter serves.
 #[derive(Clone, Debug, Args)]
 pub(super) struct Arguments {
-    /// The configuration: what to read, and the limits of each lease. SIGHUP loads it again
-    #[arg(long = "config.file", value_name = "FILE", env = "LEASE_EXPORTER_CONFIG_FILE")]
+    /// The configuration: what to read, and the limits of each lease; SIGHUP loads it again
+    #[arg(long = "config.file", value_name = "FILE", env = CONFIG_FILE.0, value_hint = clap::ValueHint::FilePath)]
     config_file: Option<PathBuf>,
 
     #[command(flatten)]
     listen: ListenArguments,
 
-    /// TLS and who may ask, in the format of all Prometheus exporters; changes of it are picked up
-    #[arg(long = "web.config.file", value_name = "FILE")]
+    /// TLS, users and headers, in the file format of all Prometheus exporters; changes are picked up
+    #[arg(long = "web.config.file", value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
     web_config_file: Option<PathBuf>,
 
-    /// The path of the metrics
+    /// The path to serve the metrics under
     #[arg(long = "web.telemetry-path", value_name = "PATH", default_value = "/metrics", value_parser = path)]
     telemetry_path: String,
 
-    /// How many requests may look at sources at once; more are refused; 0 for no limit
+    /// The most requests that may look at sources at once; more are refused; 0 for no limit
     #[arg(long = "web.max-requests", value_name = "NUMBER", default_value_t = 40)]
     max_requests: usize,
 
-    /// Let a POST to `/-/reload` load the configuration again, as SIGHUP does
+    /// Let a POST to /-/reload load the configuration again, as SIGHUP does
     #[arg(long = "web.enable-lifecycle")]
     lifecycle: bool,
 
-    /// Serve `/leases/SOURCE/LEASE/live`, which fails while the lease is stalled, for probes of Kubernetes
+    /// Serve /leases/SOURCE/LEASE/live for probes of Kubernetes: it fails while the lease is stalled
     #[arg(long = "web.enable-probes")]
     probes: bool,
 
@@ -55,11 +85,11 @@ pub(super) struct Arguments {
 /// How the exporter logs.
 #[derive(Clone, Copy, Debug, Args)]
 pub(super) struct LogArguments {
-    /// Log nothing below this
+    /// Log messages of this level and above
     #[arg(long = "log.level", value_name = "LEVEL", value_enum, default_value_t)]
     level: log::Level,
 
-    /// The form of a log line
+    /// The format of the log, which goes to standard error
     #[arg(long = "log.format", value_name = "FORMAT", value_enum, default_value_t)]
     format: log::Format,
 }
@@ -71,8 +101,13 @@ impl LogArguments {
 }
 
 fn path(text: &str) -> Result<String, String> {
-    if !text.starts_with('/') || text.len() == 1 || text.contains(['?', '#', ' ']) {
+    let Some(names) = text.strip_prefix('/').filter(|names| !names.is_empty()) else {
         return Err("a path starts with `/` and names something, like `/metrics`".to_owned());
+    };
+    // What browsers and proxies leave as it is, alone and as a relative link.
+    let plain = |letter: char| letter.is_ascii_alphanumeric() || "-._~".contains(letter);
+    if names.split('/').any(|name| matches!(name, "" | "." | "..") || !name.chars().all(plain)) {
+        return Err("a path has letters, digits and `-._~` after each `/`, like `/metrics`".to_owned());
     }
     if web::is_taken(text) {
         return Err("the exporter serves something else there; choose another path, like `/metrics`".to_owned());
@@ -81,15 +116,15 @@ fn path(text: &str) -> Result<String, String> {
 }
 
 /// Serves until SIGTERM or SIGINT. What keeps it from that is in its log, for those who read that and no terminal.
-pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
+pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     // What is missing on the command line is told like everything else that was typed wrong.
     sources::named(arguments.config_file.as_deref())?;
     arguments.log.start();
-    let Err(failure) = serve_until_signalled(arguments) else { return Ok(ExitCode::SUCCESS) };
+    let Err(failure) = serve_until_signalled(arguments) else { return Ok(Exit::Well) };
     for error in failure.to_string().lines() {
         tracing::error!(target: log::ACT, error, "the exporter cannot serve");
     }
-    Ok(ExitCode::from(failure.exit_code()))
+    Ok(failure.exit())
 }
 
 fn serve_until_signalled(arguments: &Arguments) -> Result<(), Failure> {
@@ -107,7 +142,7 @@ fn serve_until_signalled(arguments: &Arguments) -> Result<(), Failure> {
     if arguments.lifecycle {
         site = site.with_reloader(reloader.clone());
     }
-    let gate = gate(site, arguments.web_config_file.as_deref())?;
+    let gate = gate(site, &exporter, arguments.web_config_file.as_deref())?;
     let (sockets, notify) = (arguments.listen.listen()?, Notify::from_environment());
     block_on(async {
         // Before anybody can know that it is there: without this, a signal would end it there and then.
@@ -127,10 +162,11 @@ fn serve_until_signalled(arguments: &Arguments) -> Result<(), Failure> {
 }
 
 /// The site with somebody at its door, if a file says who.
-fn gate(site: Site<Exporter>, web_config_file: Option<&Path>) -> Result<Gate<Exporter>, Failure> {
+fn gate(site: Site<Exporter>, exporter: &Exporter, web_config_file: Option<&Path>) -> Result<Gate<Exporter>, Failure> {
     let Some(file) = web_config_file else { return Ok(Gate::open(site)) };
     let watched = Watched::first(file).map_err(|error| Failure::Configuration(error.to_string()))?;
-    Ok(Gate::watched(site, watched, sources::random_bytes()?))
+    let loads = exporter.own().web_config().map_err(|error| Failure::System(format!("cannot count: {error}")))?;
+    Ok(Gate::watched(site, watched.telling(loads), sources::random_bytes()?))
 }
 
 /// Two threads that answer; reading and rendering have theirs beside them.
@@ -161,4 +197,23 @@ pub(super) async fn serve(
 ) {
     let gate = Gate::open(Site::new(exporter, settings));
     web::serve(vec![listener.into()], Arc::new(gate), Limits::default(), shutdown).await;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_metrics_are_where_every_client_finds_them_and_nothing_else_is() {
+        for sound in ["/metrics", "/a/b-c_d.e~f", "/-/metrics", "/leases"] {
+            assert_eq!(path(sound).as_deref(), Ok(sound));
+        }
+        let no_paths = ["", "/", "metrics", "//metrics", "/metrics/", "/a//b", "/./a", "/a/..", "/a b", "/a?b", "/a#b"];
+        // A relative link to `/a:b` would name a scheme; what is not ASCII, or escaped, comes in more than one form.
+        for wrong in
+            no_paths.into_iter().chain(["/a:b", "/m%65trics", "/mé", "/lease", "/-/reload", "/leases/a/b/live"])
+        {
+            assert!(path(wrong).is_err(), "{wrong}");
+        }
+    }
 }

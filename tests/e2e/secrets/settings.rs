@@ -110,6 +110,8 @@ fn no_command_repeats_a_secret_or_what_is_in_its_environment() {
         &["status", "--help"],
         &["scheduler", "--help"],
         &["demo", "--help"],
+        &["completions", "bash"],
+        &["man"],
     ] {
         assert_eq!(run(arguments, &mut said).code, Some(0), "{arguments:?}");
     }
