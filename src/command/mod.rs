@@ -26,7 +26,7 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Parser, Subcommand};
 use thiserror::Error;
 
-use crate::build_info;
+use crate::{build_info, log};
 
 pub use exit::Exit;
 
@@ -116,7 +116,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         }
     };
     let result = match command_line.command {
-        None => serve::run(&command_line.serve).map(|()| Exit::Well),
+        None => serve::run(&command_line.serve),
         Some(Command::Status(arguments)) => status::run(&arguments),
         Some(Command::Check(arguments)) => check::run(&arguments),
         Some(Command::Presets(arguments)) => presets::run(&arguments),
@@ -125,6 +125,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Some(Command::Completions(arguments)) => completions::run(&arguments),
         Some(Command::Man(arguments)) => man::run(&arguments),
     };
+    log::finish();
     let exit = result.unwrap_or_else(|failure| {
         eprintln!("lease-exporter: {failure}");
         failure.exit()

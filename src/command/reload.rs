@@ -15,6 +15,7 @@ use super::notify::Notify;
 use super::{Failure, sources};
 use crate::config::{Config, Source};
 use crate::lease::TokenKey;
+use crate::log;
 use crate::observer::{Beginning, Observable, Observer};
 use crate::web::{Asked, Reloaded};
 
@@ -90,14 +91,14 @@ impl Reload {
         match self.next(exporter.observer()).await {
             Ok(Next { followed, anew, observer }) => {
                 exporter.replace(observer);
-                info!(sources = followed.sources.len(), anew, "the configuration was loaded again");
+                info!(target: log::ACT, sources = followed.sources.len(), anew, "the configuration was loaded again");
                 self.now = followed;
                 exporter.own().config().succeeded();
                 Reloaded::Taken
             }
             Err(failure) => {
                 exporter.own().config().failed();
-                error!(error = %failure, "the configuration cannot be used: the one before stays");
+                error!(target: log::ACT, error = %failure, "the configuration cannot be used: the one before stays");
                 Reloaded::Refused
             }
         }

@@ -115,9 +115,19 @@ fn path(text: &str) -> Result<String, String> {
     Ok(text.to_owned())
 }
 
-/// Serves until SIGTERM or SIGINT.
-pub(super) fn run(arguments: &Arguments) -> Result<(), Failure> {
+/// Serves until SIGTERM or SIGINT. What keeps it from that is in its log, for those who read that and no terminal.
+pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
+    // What is missing on the command line is told like everything else that was typed wrong.
+    sources::named(arguments.config_file.as_deref())?;
     arguments.log.start();
+    let Err(failure) = serve_until_signalled(arguments) else { return Ok(Exit::Well) };
+    for error in failure.to_string().lines() {
+        tracing::error!(target: log::ACT, error, "the exporter cannot serve");
+    }
+    Ok(failure.exit())
+}
+
+fn serve_until_signalled(arguments: &Arguments) -> Result<(), Failure> {
     let (reload, observer) = Reload::first(arguments.config_file.as_deref())?;
     let exporter = Arc::new(Exporter::new(observer)?);
     panics::count(exporter.own().panics());

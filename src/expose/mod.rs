@@ -32,6 +32,7 @@ pub use format::{Format, Type};
 pub use gzip::Encoding;
 pub use order::worst_first;
 pub use visible::Visible;
+pub(crate) use visible::is_hidden;
 
 /// The authority epoch in force, or the one that a released lease last had.
 fn epoch(status: &Status) -> Option<Epoch> {

@@ -33,6 +33,7 @@ mod deadline;
 mod encoding;
 mod events;
 mod gate;
+mod handshake;
 mod lifecycle;
 mod listener;
 mod live;
@@ -62,7 +63,7 @@ pub use body::Chunks;
 pub use gate::Gate;
 pub use lifecycle::{Asked, Reloaded, Reloader};
 pub use listener::Listener;
-pub use route::is_taken;
+pub use route::{is_taken, paths};
 pub use server::{Limits, serve};
 pub use site::{Settings, Site};
 

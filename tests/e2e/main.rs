@@ -26,6 +26,7 @@ mod harness;
 mod hostile;
 mod kubernetes;
 mod limits;
+mod log;
 mod mysql;
 mod packaging;
 mod page;

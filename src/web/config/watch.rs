@@ -10,8 +10,8 @@ use tracing::{error, info};
 
 use super::material::{Material, Seen};
 use super::{WebConfig, WebConfigError};
-use crate::clock;
 use crate::own::Loads;
+use crate::{clock, log};
 
 /// How long a look at the files is good for: many requests at once cost one.
 const FRESH: Duration = Duration::from_millis(100);
@@ -115,11 +115,11 @@ impl Watched {
             Ok(config) => {
                 self.state().config = Arc::new(config);
                 self.told.iter().for_each(Loads::succeeded);
-                info!("the web configuration was loaded again");
+                info!(target: log::ACT, "the web configuration was loaded again");
             }
             Err(error) => {
                 self.told.iter().for_each(Loads::failed);
-                error!(%error, "the web configuration cannot be used: the one before stays");
+                error!(target: log::ACT, %error, "the web configuration cannot be used: the one before stays");
             }
         }
     }

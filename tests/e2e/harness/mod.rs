@@ -7,6 +7,7 @@ pub(crate) mod output;
 pub(crate) mod process;
 pub(crate) mod promtool;
 pub(crate) mod proxy;
+pub(crate) mod python;
 mod repository;
 pub(crate) mod store;
 pub(crate) mod terminal;
