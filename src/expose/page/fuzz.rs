@@ -45,7 +45,11 @@ fn query_of_the_page_and_the_address_made_of_it_say_the_same() {
             // It stands in an attribute, and must stay within the exporter's own pages.
             let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"*-._%+&=".contains(&byte);
             prop_assert!(again.bytes().all(plain), "{again}");
-            prop_assert_eq!(&View::live(&again), view);
+            let understood = match view.clone() {
+                View::List(filter) => View::List(filter.understood()),
+                lease @ View::Lease { .. } => lease,
+            };
+            prop_assert_eq!(View::live(&again), understood);
         }
         let View::List(filter) = list else { unreachable!() };
         let (page, of): (usize, usize) = Filter::page_of(&filter, leases);
