@@ -38,5 +38,6 @@ mod servers;
 mod servers_themselves;
 mod shared_faults;
 mod shared_story;
+mod soak;
 mod story;
 mod web;

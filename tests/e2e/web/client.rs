@@ -47,7 +47,7 @@ pub(super) fn ask(mut stream: impl Read + Write, method: &str, path: &str, heade
 }
 
 /// The header of a login.
-pub(super) fn login(user: &str, password: &str) -> String {
+pub(crate) fn login(user: &str, password: &str) -> String {
     let encoded = base64::engine::general_purpose::STANDARD.encode(format!("{user}:{password}"));
     format!("Authorization: Basic {encoded}\r\n")
 }
@@ -64,12 +64,12 @@ pub(super) fn plainly(address: SocketAddr, method: &str, path: &str, headers: &s
 }
 
 /// A client that speaks TLS.
-pub(super) struct Client {
+pub(crate) struct Client {
     config: Arc<ClientConfig>,
 }
 
 impl Client {
-    pub(super) fn trusting(ca: &Path) -> Self {
+    pub(crate) fn trusting(ca: &Path) -> Self {
         Self::new(ca, None, &[&TLS12, &TLS13])
     }
 
@@ -100,8 +100,13 @@ impl Client {
 
     /// A connection to a server of this name.
     pub(super) fn connect(&self, address: SocketAddr, name: &str) -> StreamOwned<ClientConnection, TcpStream> {
+        self.over(connect(address), name)
+    }
+
+    /// A connection to a server of this name over a stream that leads there.
+    pub(crate) fn over<S: Read + Write>(&self, stream: S, name: &str) -> StreamOwned<ClientConnection, S> {
         let name = ServerName::try_from(name.to_owned()).unwrap();
-        StreamOwned::new(ClientConnection::new(Arc::clone(&self.config), name).unwrap(), connect(address))
+        StreamOwned::new(ClientConnection::new(Arc::clone(&self.config), name).unwrap(), stream)
     }
 
     pub(super) fn get(&self, address: SocketAddr, path: &str) -> io::Result<Answer> {
