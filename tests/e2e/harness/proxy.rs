@@ -10,6 +10,7 @@ use std::time::Duration;
 use rustix::net::sockopt::set_socket_linger;
 
 use super::now;
+use crate::servers::free_port;
 
 /// What becomes of a connection, from now on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -89,7 +90,8 @@ struct Connection {
 impl Proxy {
     /// Listens on a port of its own and lets everything through to this server.
     pub(crate) fn to(server: SocketAddr) -> Self {
-        let listener = listen(([127, 0, 0, 1], 0).into());
+        // Of those that the system gives to no client: while it refuses connections, one could get its port.
+        let listener = listen(([127, 0, 0, 1], free_port()).into());
         let address = listener.local_addr().unwrap();
         let state = State {
             server,

@@ -20,7 +20,7 @@ const CLIENTS: [&[Act]; 4] = [
     &[rude::guess, rude::break_off],
 ];
 /// How many scrapers there are beside them.
-const SCRAPERS: u64 = 2;
+const SCRAPERS: u64 = 3;
 
 /// Lets all of them begin. They go on until the stage is stopped.
 pub(super) fn begin<'scope>(scope: &'scope Scope<'scope, '_>, stage: &'scope Stage) {

@@ -63,6 +63,7 @@ pub(super) fn run(choices: &Choices) {
         threads_go(&stage);
     }
     report(&stage, &quiet, took);
+    is_complete(&stage);
     is_flat(&quiet);
     ends_well(stage);
 }
@@ -204,6 +205,13 @@ fn threads_go(stage: &Stage) {
         (threads <= 4).then_some(threads)
     });
     println!("a minute later: {least} threads");
+}
+
+/// Whether everything that can befall has, and every change was made.
+fn is_complete(stage: &Stage) {
+    let kinds: usize = stage.places.iter().map(|place| place.store.faults().len()).sum();
+    assert_eq!(stage.faults.kinds().len(), kinds, "not every fault was made");
+    assert_eq!(stage.reloads.kinds().len(), reload::KINDS, "not every change was made");
 }
 
 fn report(stage: &Stage, quiet: &[Quiet], took: Duration) {
