@@ -28,7 +28,7 @@ const THREADS: u64 = 64;
 /// How many series a lease may have.
 const SERIES: usize = 40;
 /// How many lines a fault or a change may be worth, with those of all the sources that it makes unreadable for a moment.
-const LINES: u64 = 20;
+const LINES: u64 = 8;
 
 /// A quiet point.
 struct Quiet {
