@@ -1,6 +1,6 @@
 # `make test` is all that a fresh Debian or Ubuntu machine with Rust needs: it installs what is missing, then tests.
 
-.PHONY: test tools bench golden
+.PHONY: test tools bench golden soak
 
 test: tools
 	cargo test --locked
@@ -16,3 +16,8 @@ golden:
 
 bench:
 	cargo bench --locked
+
+# The soak of the tests for longer: `make soak MINUTES=30`, in the order of a SEED, or of another build by its path, PROGRAM.
+MINUTES ?= 30
+soak: tools
+	SOAK_MINUTES=$(MINUTES) SOAK_SEED=$(SEED) SOAK_PROGRAM=$(PROGRAM) cargo test --locked --test e2e soak:: -- --nocapture

@@ -82,7 +82,7 @@ impl Scraper {
             }
         }
         let settled = stage.generation.load(Ordering::SeqCst);
-        self.before = (settled == generation && generation % 2 == 0).then_some((generation, epochs));
+        self.before = (settled == generation && generation.is_multiple_of(2)).then_some((generation, epochs));
     }
 }
 
