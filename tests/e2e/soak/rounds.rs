@@ -22,7 +22,7 @@ const STEPS: usize = 3;
 /// After so many rounds everything has been used once: caches are full, and threads are there.
 const WARM_UP: usize = 2;
 /// How much more memory may be used at the end than after the warm-up, in KiB. An allocator keeps some that is free.
-const GROWTH: u64 = 24 * 1024;
+const GROWTH: u64 = 16 * 1024;
 /// How many threads there may be: those that answer, and those that read and render, idle ones among them.
 const THREADS: u64 = 64;
 /// How many series a lease may have.
