@@ -18,8 +18,8 @@ use lease_exporter::expose::Format;
 use lease_exporter::expose::metrics::{Exposition, Renderer};
 use lease_exporter::lease::{Clock, Kind, Memory, Policies, Policy, Rules, TokenKey};
 use lease_exporter::preset::{Dialect, Preset};
-use lease_exporter::store::Taken;
 use lease_exporter::store::sqlite::Query;
+use lease_exporter::store::{Scope, Taken};
 use rusqlite::Connection;
 
 const SIZES: [usize; 4] = [100, 1_000, 10_000, 100_000];
@@ -90,7 +90,7 @@ fn parts(criterion: &mut Criterion) {
     let sql = Preset::named("reference").and_then(|preset| preset.sql(Dialect::Sqlite)).unwrap();
     for size in SIZES {
         let (_folder, connection) = filled(size);
-        let query = Query::new(sql.into(), "documents".into(), size);
+        let query = Query::new(sql.into(), Scope { only_lease: "documents".into(), max_leases: size });
         let rules = Rules {
             kind: Kind::Standing,
             clock: Clock::Store,

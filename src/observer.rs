@@ -1,6 +1,7 @@
 //! Reads the sources: one read at a time each, by a deadline, shared by scrapes that come close together.
 
 mod exposed;
+mod listed;
 mod once;
 mod source;
 
@@ -16,6 +17,7 @@ use crate::lease::Memory;
 use crate::store::Store;
 
 pub use exposed::{Encoded, Observed};
+pub use listed::listed;
 use source::{Look, Source};
 
 /// Which sources to look at.

@@ -11,18 +11,50 @@ use crate::expose::{Description, Format, Type};
 #[derive(Clone, Debug)]
 pub struct Own {
     registry: Registry,
-    last_reload_successful: IntGauge,
-    last_reload_success: Gauge,
+    config: Loads,
     panics: IntCounter,
 }
 
+/// What is told of a file that is loaded again while the exporter runs. A clone tells of the same.
+#[derive(Clone, Debug)]
+pub struct Loads {
+    successful: IntGauge,
+    success: Gauge,
+}
+
+impl Loads {
+    /// Of a file that has just been loaded.
+    fn of(registry: &Registry, [successful, success]: [&str; 2], file: &str) -> prometheus::Result<Self> {
+        let successful = IntGauge::new(successful, format!("Whether the last attempt to load {file} succeeded."))?;
+        let success = Gauge::new(success, format!("When {file} was last loaded."))?;
+        registry.register(Box::new(successful.clone()))?;
+        registry.register(Box::new(success.clone()))?;
+        let loads = Self { successful, success };
+        loads.succeeded();
+        Ok(loads)
+    }
+
+    /// Notes that the file was loaded now.
+    pub fn succeeded(&self) {
+        self.successful.set(1);
+        self.success.set(clock::unix_seconds());
+    }
+
+    /// Notes that the file could not be loaded now, so that what was loaded before stays.
+    pub fn failed(&self) {
+        self.successful.set(0);
+    }
+}
+
 impl Own {
-    /// The names of its metrics, but for `process_*`.
-    pub const NAMES: [&'static str; 4] = [
+    /// The names of its metrics, but for `process_*`. Those of the web configuration are there if there is one.
+    pub const NAMES: [&'static str; 6] = [
         "lease_exporter_build_info",
+        "lease_exporter_panics_total",
         "lease_exporter_config_last_reload_successful",
         "lease_exporter_config_last_reload_success_timestamp_seconds",
-        "lease_exporter_panics_total",
+        "lease_exporter_web_config_last_reload_successful",
+        "lease_exporter_web_config_last_reload_success_timestamp_seconds",
     ];
 
     /// Metrics of an exporter whose configuration has just been loaded.
@@ -30,40 +62,38 @@ impl Own {
     /// # Errors
     /// Never in practice: when two metrics have one name.
     pub fn new() -> prometheus::Result<Self> {
-        let [build_info, successful, success_timestamp, panics] = Self::NAMES;
+        let [build_info, panics, successful, success, ..] = Self::NAMES;
         let registry = Registry::new();
         let build = Opts::new(build_info, "The build of this exporter; always 1.")
             .const_label("version", env!("CARGO_PKG_VERSION"));
         let build = IntGauge::with_opts(build)?;
         build.set(1);
-        let last_reload_successful =
-            IntGauge::new(successful, "Whether the last attempt to load the configuration succeeded.")?;
-        let last_reload_success = Gauge::new(success_timestamp, "When the configuration was last loaded.")?;
         let panics = IntCounter::new(panics, "Panics, each of which ended one request or one reading. Any is a bug.")?;
-        let collectors: [Box<dyn Collector>; 5] = [
+        let collectors: [Box<dyn Collector>; 3] = [
             Box::new(build),
-            Box::new(last_reload_successful.clone()),
-            Box::new(last_reload_success.clone()),
             Box::new(panics.clone()),
             Box::new(prometheus::process_collector::ProcessCollector::for_self()),
         ];
         for collector in collectors {
             registry.register(collector)?;
         }
-        let own = Self { registry, last_reload_successful, last_reload_success, panics };
-        own.loaded();
-        Ok(own)
+        let config = Loads::of(&registry, [successful, success], "the configuration")?;
+        Ok(Self { registry, config, panics })
     }
 
-    /// Notes that the configuration was loaded now.
-    pub fn loaded(&self) {
-        self.last_reload_successful.set(1);
-        self.last_reload_success.set(clock::unix_seconds());
+    /// What is told of the configuration.
+    #[must_use]
+    pub const fn config(&self) -> &Loads {
+        &self.config
     }
 
-    /// Notes that the configuration could not be loaded now, so that the one before stays.
-    pub fn not_loaded(&self) {
-        self.last_reload_successful.set(0);
+    /// What is told of the web configuration from now on, which has just been loaded.
+    ///
+    /// # Errors
+    /// When this was asked for before.
+    pub fn web_config(&self) -> prometheus::Result<Loads> {
+        let [.., successful, success] = Self::NAMES;
+        Loads::of(&self.registry, [successful, success], "the web configuration")
     }
 
     /// What counts panics.
@@ -99,6 +129,27 @@ fn text(family: &MetricFamily, format: Format) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_file_that_is_not_there_is_told_nothing_of_and_one_that_was_refused_keeps_its_time() {
+        let own = Own::new().unwrap();
+        let told = |name: &str| {
+            let text = own.text(Format::Text);
+            text.lines().find_map(|line| line.strip_prefix(&format!("{name} "))).map(|value| value.parse().unwrap())
+        };
+        let [.., successful, success] = Own::NAMES;
+        assert_eq!((told(successful), told(success)), (None, None::<f64>));
+        let loads = own.web_config().unwrap();
+        let loaded = told(success);
+        assert_eq!(told(successful), Some(1.0));
+        assert!(loaded.is_some_and(|time| time > 1e9), "{loaded:?}");
+        loads.failed();
+        assert_eq!((told(successful), told(success)), (Some(0.0), loaded));
+        assert_eq!(told(Own::NAMES[2]), Some(1.0), "the other file is not meant");
+        loads.succeeded();
+        assert_eq!(told(successful), Some(1.0));
+        assert!(own.web_config().is_err(), "two would tell of one");
+    }
 
     #[test]
     fn both_formats_have_the_same_samples_and_the_headers_of_their_own() {

@@ -42,6 +42,10 @@ impl Exporter {
 }
 
 impl Content for Exporter {
+    fn configured(&self, sources: &Chosen) -> Result<(), NotConfigured> {
+        self.observer().chosen(sources).map(drop)
+    }
+
     async fn metrics(&self, scrape: Scrape, deadline: Instant) -> Result<Encoded, NotConfigured> {
         let Scrape { sources, format, encoding } = scrape;
         let observer = self.observer().chosen(&sources)?;

@@ -2,6 +2,7 @@
 
 use std::convert::Infallible;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::signal::unix::Signal;
@@ -14,17 +15,32 @@ use super::notify::Notify;
 use super::{Failure, sources};
 use crate::config::{Config, Source};
 use crate::lease::TokenKey;
-use crate::observer::{Beginning, Observer};
+use crate::observer::{Beginning, Observable, Observer};
 use crate::web::{Asked, Reloaded};
 
-/// What the exporter goes by now, and where that came from.
+/// The configuration, loaded again and again from where it came from.
 #[derive(Debug)]
 pub(super) struct Reload {
     file: PathBuf,
     /// For a configuration that has no key: the tokens of one process stay the same.
     process_key: TokenKey,
+    now: Followed,
+    observable: fn(&Source, &TokenKey) -> Observable,
+}
+
+/// What the exporter goes by.
+#[derive(Clone, Debug)]
+struct Followed {
     key: TokenKey,
-    sources: Vec<Source>,
+    sources: Arc<[Source]>,
+}
+
+/// What the exporter is to go by from now on, and who observes then.
+struct Next {
+    followed: Followed,
+    /// The sources that begin anew.
+    anew: String,
+    observer: Observer,
 }
 
 /// How long reading the configuration may take.
@@ -43,7 +59,8 @@ impl Reload {
         let process_key = sources::random_key()?;
         let key = config.token_key.clone().unwrap_or_else(|| process_key.clone());
         let observer = sources::observer(&config, &key);
-        Ok((Self { file: file.to_owned(), process_key, key, sources: config.sources }, observer))
+        let now = Followed { key, sources: config.sources.into() };
+        Ok((Self { file: file.to_owned(), process_key, now, observable: sources::observable }, observer))
     }
 
     /// Loads the configuration again at each signal, and each time that a client asks for it: one after the other.
@@ -70,18 +87,30 @@ impl Reload {
 
     /// Loads the configuration again. One that cannot be used changes nothing but what is said of it.
     async fn once(&mut self, exporter: &Exporter) -> Reloaded {
-        match self.load().await {
-            Ok(config) => {
-                self.follow(config, exporter).await;
-                exporter.own().loaded();
+        match self.next(exporter.observer()).await {
+            Ok(Next { followed, anew, observer }) => {
+                exporter.replace(observer);
+                info!(sources = followed.sources.len(), anew, "the configuration was loaded again");
+                self.now = followed;
+                exporter.own().config().succeeded();
                 Reloaded::Taken
             }
             Err(failure) => {
-                exporter.own().not_loaded();
+                exporter.own().config().failed();
                 error!(error = %failure, "the configuration cannot be used: the one before stays");
                 Reloaded::Refused
             }
         }
+    }
+
+    /// What is loaded now.
+    async fn next(&self, observer: Observer) -> Result<Next, Failure> {
+        let config = self.load().await?;
+        let key = config.token_key.clone().unwrap_or_else(|| self.process_key.clone());
+        let following = follow(config, key, self.now.clone(), self.observable, observer);
+        // On a task of its own: a panic ends this reload, and not the exporter.
+        let followed = tokio::spawn(following).await;
+        followed.map_err(|_| Failure::System("going by the configuration ended unexpectedly".to_owned()))
     }
 
     async fn load(&self) -> Result<Config, Failure> {
@@ -95,20 +124,62 @@ impl Reload {
             Err(_) => Err(Failure::System("reading the configuration takes too long; is it a file?".to_owned())),
         }
     }
+}
 
-    /// Goes by another configuration from now on.
-    async fn follow(&mut self, config: Config, exporter: &Exporter) {
-        let key = config.token_key.clone().unwrap_or_else(|| self.process_key.clone());
-        let beginning = |source: &Source| match self.sources.iter().find(|before| before.name == source.name) {
-            Some(before) if before.is_read_like(source) && key == self.key => Beginning::Continued,
-            _ => Beginning::Anew,
+/// Has a configuration followed by another. What is read as before goes on.
+async fn follow(
+    config: Config,
+    key: TokenKey,
+    before: Followed,
+    observable: fn(&Source, &TokenKey) -> Observable,
+    observer: Observer,
+) -> Next {
+    let beginning = |source: &Source| match before.sources.iter().find(|other| other.name == source.name) {
+        Some(namesake) if namesake.is_read_like(source) && key == before.key => Beginning::Continued,
+        _ => Beginning::Anew,
+    };
+    let sources: Vec<_> = config.sources.iter().map(|source| (observable(source, &key), beginning(source))).collect();
+    let anew = sources.iter().filter(|(_, beginning)| *beginning == Beginning::Anew);
+    let anew = anew.map(|(source, _)| &*source.name).collect::<Vec<_>>().join(",");
+    let observer = observer.followed_by(sources::exposition(&config), sources).await;
+    Next { followed: Followed { key, sources: config.sources.into() }, anew, observer }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn panicking(_: &Source, _: &TokenKey) -> Observable {
+        panic!("as asked for")
+    }
+
+    fn told(exporter: &Exporter) -> String {
+        let text = exporter.own().text(crate::expose::Format::Text);
+        let line = text.lines().find(|line| line.starts_with("lease_exporter_config_last_reload_successful "));
+        line.unwrap().to_owned()
+    }
+
+    #[tokio::test]
+    async fn a_panic_ends_a_reload_and_leaves_what_was_there() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("exporter.yml");
+        let source = |name: &str| format!("sources: [{{name: {name}, store: 'sqlite://own.db', preset: reference}}]\n");
+        std::fs::write(&file, source("before")).unwrap();
+        let (mut reload, observer) = Reload::first(Some(&file)).unwrap();
+        let exporter = Exporter::new(observer).unwrap();
+        std::fs::write(&file, source("after")).unwrap();
+        let sound = std::mem::replace(&mut reload.observable, panicking);
+        let names = |reload: &Reload, exporter: &Exporter| {
+            let named = |name: &str| crate::observer::Chosen::Named(vec![name.to_owned()]);
+            let observed = |name: &str| exporter.observer().chosen(&named(name)).is_ok();
+            (reload.now.sources[0].name.to_string(), observed("before"), observed("after"))
         };
-        let sources: Vec<_> =
-            config.sources.iter().map(|source| (sources::observable(source, &key), beginning(source))).collect();
-        let anew = sources.iter().filter(|(_, beginning)| *beginning == Beginning::Anew);
-        let anew = anew.map(|(source, _)| &*source.name).collect::<Vec<_>>().join(",");
-        exporter.replace(exporter.observer().followed_by(sources::exposition(&config), sources).await);
-        (self.key, self.sources) = (key, config.sources);
-        info!(sources = self.sources.len(), anew, "the configuration was loaded again");
+        assert_eq!(reload.once(&exporter).await, Reloaded::Refused);
+        assert_eq!(names(&reload, &exporter), ("before".to_owned(), true, false));
+        assert_eq!(told(&exporter), "lease_exporter_config_last_reload_successful 0");
+        reload.observable = sound;
+        assert_eq!(reload.once(&exporter).await, Reloaded::Taken);
+        assert_eq!(names(&reload, &exporter), ("after".to_owned(), false, true));
+        assert_eq!(told(&exporter), "lease_exporter_config_last_reload_successful 1");
     }
 }

@@ -70,8 +70,13 @@ impl LogArguments {
 }
 
 fn path(text: &str) -> Result<String, String> {
-    if !text.starts_with('/') || text.len() == 1 || text.contains(['?', '#', ' ']) {
+    let Some(names) = text.strip_prefix('/').filter(|names| !names.is_empty()) else {
         return Err("a path starts with `/` and names something, like `/metrics`".to_owned());
+    };
+    // What browsers and proxies leave as it is, alone and as a relative link.
+    let plain = |letter: char| letter.is_ascii_alphanumeric() || "-._~".contains(letter);
+    if names.split('/').any(|name| matches!(name, "" | "." | "..") || !name.chars().all(plain)) {
+        return Err("a path has letters, digits and `-._~` after each `/`, like `/metrics`".to_owned());
     }
     if web::is_taken(text) {
         return Err("the exporter serves something else there; choose another path, like `/metrics`".to_owned());
@@ -96,7 +101,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<(), Failure> {
     if arguments.lifecycle {
         site = site.with_reloader(reloader.clone());
     }
-    let gate = gate(site, arguments.web_config_file.as_deref())?;
+    let gate = gate(site, &exporter, arguments.web_config_file.as_deref())?;
     let (sockets, notify) = (arguments.listen.listen()?, Notify::from_environment());
     block_on(async {
         // Before anybody can know that it is there: without this, a signal would end it there and then.
@@ -116,10 +121,11 @@ pub(super) fn run(arguments: &Arguments) -> Result<(), Failure> {
 }
 
 /// The site with somebody at its door, if a file says who.
-fn gate(site: Site<Exporter>, web_config_file: Option<&Path>) -> Result<Gate<Exporter>, Failure> {
+fn gate(site: Site<Exporter>, exporter: &Exporter, web_config_file: Option<&Path>) -> Result<Gate<Exporter>, Failure> {
     let Some(file) = web_config_file else { return Ok(Gate::open(site)) };
     let watched = Watched::first(file).map_err(|error| Failure::Configuration(error.to_string()))?;
-    Ok(Gate::watched(site, watched, sources::random_bytes()?))
+    let loads = exporter.own().web_config().map_err(|error| Failure::System(format!("cannot count: {error}")))?;
+    Ok(Gate::watched(site, watched.telling(loads), sources::random_bytes()?))
 }
 
 /// Two threads that answer; reading and rendering have theirs beside them.
@@ -150,4 +156,23 @@ pub(super) async fn serve(
 ) {
     let gate = Gate::open(Site::new(exporter, settings));
     web::serve(vec![listener.into()], Arc::new(gate), Limits::default(), shutdown).await;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_metrics_are_where_every_client_finds_them_and_nothing_else_is() {
+        for sound in ["/metrics", "/a/b-c_d.e~f", "/-/metrics", "/leases"] {
+            assert_eq!(path(sound).as_deref(), Ok(sound));
+        }
+        let no_paths = ["", "/", "metrics", "//metrics", "/metrics/", "/a//b", "/./a", "/a/..", "/a b", "/a?b", "/a#b"];
+        // A relative link to `/a:b` would name a scheme; what is not ASCII, or escaped, comes in more than one form.
+        for wrong in
+            no_paths.into_iter().chain(["/a:b", "/m%65trics", "/mé", "/lease", "/-/reload", "/leases/a/b/live"])
+        {
+            assert!(path(wrong).is_err(), "{wrong}");
+        }
+    }
 }

@@ -9,14 +9,8 @@ use crate::expose::metrics::Exposition;
 use crate::expose::{ALERTS_STAND_ON, names};
 use crate::lease::{Memory, TokenKey};
 use crate::observer::{Observable, Observer};
-use crate::store::Store;
-#[cfg(feature = "mysql")]
-use crate::store::mysql::MysqlQuery;
-#[cfg(feature = "postgres")]
-use crate::store::postgres::PostgresQuery;
-#[cfg(feature = "redis")]
-use crate::store::redis::RedisKeys;
 use crate::store::sqlite::{Query, SqliteStore};
+use crate::store::{Scope, Store};
 
 /// The configuration file, which has to be named.
 pub(super) fn named(path: Option<&Path>) -> Result<&Path, Failure> {
@@ -82,45 +76,14 @@ pub(super) fn observable(source: &Source, key: &TokenKey) -> Observable {
 /// The store of a source. Nothing is opened yet.
 #[must_use]
 pub fn store(source: &Source) -> Box<dyn Store> {
-    let max_leases = source.rules.max_leases;
+    let scope = Scope { only_lease: Arc::clone(&source.name), max_leases: source.rules.max_leases };
     match &source.store {
-        Reads::Sqlite { path, sql } => {
-            let query = Query::new(Arc::clone(sql), Arc::clone(&source.name), max_leases);
-            Box::new(SqliteStore::new(path.clone(), query))
-        }
+        Reads::Sqlite { path, sql } => Box::new(SqliteStore::new(path.clone(), Query::new(Arc::clone(sql), scope))),
         #[cfg(feature = "postgres")]
-        Reads::Postgres(database) => PostgresQuery {
-            server: database.server.clone(),
-            database: database.name.clone(),
-            schema: database.schema.clone(),
-            statement: database.statement.clone(),
-            time_zone: database.time_zone,
-            only_lease: Arc::clone(&source.name),
-            max_leases,
-        }
-        .into_store(),
-        #[cfg(feature = "redis")]
-        Reads::Redis(keyspace) => RedisKeys {
-            place: keyspace.place.clone(),
-            user: keyspace.user.clone(),
-            password: keyspace.password.clone(),
-            tls: keyspace.tls.clone(),
-            database: keyspace.database,
-            layout: keyspace.layout.clone(),
-            only_lease: Arc::clone(&source.name),
-            max_leases,
-        }
-        .into_store(),
+        Reads::Postgres(database) => database.clone().into_store(scope),
         #[cfg(feature = "mysql")]
-        Reads::Mysql(database) => MysqlQuery {
-            server: database.server.clone(),
-            database: database.name.clone(),
-            statement: database.statement.clone(),
-            time_zone: database.time_zone,
-            session_time_zone: database.session_time_zone.clone(),
-            only_lease: Arc::clone(&source.name),
-            max_leases,
-        }
-        .into_store(),
+        Reads::Mysql(database) => database.clone().into_store(scope),
+        #[cfg(feature = "redis")]
+        Reads::Redis(keyspace) => keyspace.as_ref().clone().into_store(scope),
     }
 }

@@ -10,9 +10,15 @@ use super::problem::{Faults, Problem, Shown};
 use super::raw::{RawSource, RawTls, Text};
 use crate::preset::Dialect;
 use crate::store::keys::KeyLayout;
+#[cfg(feature = "mysql")]
+use crate::store::mysql;
+#[cfg(feature = "postgres")]
+use crate::store::postgres;
 #[cfg(feature = "redis")]
-use crate::store::redis::Place;
-use crate::store::{Host, Identity, NoZone, PasswordFile, Server, SessionZone, Statement, Tls, Zone};
+use crate::store::redis;
+#[cfg(any(feature = "mysql", feature = "postgres"))]
+use crate::store::{Host, Server};
+use crate::store::{Identity, NoZone, PasswordFile, SessionZone, Statement, Tls, Zone};
 
 /// A store and what to read there.
 #[derive(Clone, PartialEq, Eq)]
@@ -26,13 +32,13 @@ pub enum Reads {
     },
     /// A PostgreSQL database.
     #[cfg(feature = "postgres")]
-    Postgres(Database),
+    Postgres(postgres::Database),
     /// A MySQL or MariaDB database.
     #[cfg(feature = "mysql")]
-    Mysql(Database),
+    Mysql(mysql::Database),
     /// Keys of a Redis or Valkey.
     #[cfg(feature = "redis")]
-    Redis(Box<Keyspace>),
+    Redis(Box<redis::Keyspace>),
 }
 
 /// What to ask of a store.
@@ -43,42 +49,11 @@ pub(super) enum Question {
     Keys(KeyLayout),
 }
 
-/// A database of a server, and how to read it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Database {
-    /// The server.
-    pub server: Server,
-    /// The database's name.
-    pub name: Box<str>,
-    /// The schema that unqualified names are looked up in; the server's own default if none is given.
-    pub schema: Option<Box<str>>,
-    /// The statement that reads it, which returns columns of the reading contract.
-    pub statement: Statement,
-    /// What times without a zone mean.
-    pub time_zone: Zone,
-    /// The zone that the server is told to convert its times to.
-    pub session_time_zone: SessionZone,
-}
-
-/// A numbered database of keys and values, and where the leases are in it.
-#[cfg(feature = "redis")]
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Keyspace {
-    /// Where the server is.
-    pub place: Place,
-    /// The user to read as.
-    pub user: Option<Box<str>>,
-    /// The user's password.
-    pub password: Option<PasswordFile>,
-    /// Whether and how connections are protected.
-    pub tls: Tls,
-    /// The database's number.
-    pub database: u32,
-    /// Where the leases are.
-    pub layout: KeyLayout,
-}
-
 /// What the configuration says beside the address.
+#[cfg_attr(
+    not(all(feature = "mysql", feature = "postgres", feature = "redis")),
+    expect(dead_code, reason = "checked, and then refused, where its store is left out of the build")
+)]
 pub(super) struct Access {
     password: Option<PasswordFile>,
     tls: Option<Tls>,
@@ -188,27 +163,28 @@ where
 impl Reads {
     /// Puts together where a store is, how to get at it and what to read; `None` where they do not belong together, which
     /// is noted before.
+    #[cfg_attr(
+        not(any(feature = "mysql", feature = "postgres", feature = "redis")),
+        expect(unused_variables, reason = "a file is got at by its path alone")
+    )]
     pub(super) fn new(address: Address, access: Access, question: Question) -> Option<Self> {
         match (address, question) {
             (Address::Sqlite(path), Question::Statement(Statement::Fixed(sql))) => Some(Self::Sqlite { path, sql }),
+            #[cfg(any(feature = "mysql", feature = "postgres"))]
             (Address::Database { dialect, host, user, name }, Question::Statement(statement)) => {
-                #[cfg_attr(
-                    not(any(feature = "mysql", feature = "postgres")),
-                    expect(unused_variables, reason = "such an address is refused in such a build")
-                )]
-                let database = Database {
-                    server: Server { tls: access.tls_for(&host), password: access.password, host, user },
-                    name,
-                    schema: access.schema,
-                    statement,
-                    time_zone: access.time_zone,
-                    session_time_zone: access.session_time_zone,
-                };
+                let server = Server { tls: access.tls_for(&host), password: access.password, host, user };
+                let time_zone = access.time_zone;
                 match dialect {
                     #[cfg(feature = "postgres")]
-                    Dialect::Postgres => Some(Self::Postgres(database)),
+                    Dialect::Postgres => {
+                        let schema = access.schema;
+                        Some(Self::Postgres(postgres::Database { server, name, schema, statement, time_zone }))
+                    }
                     #[cfg(feature = "mysql")]
-                    Dialect::Mysql => Some(Self::Mysql(database)),
+                    Dialect::Mysql => {
+                        let session_time_zone = access.session_time_zone;
+                        Some(Self::Mysql(mysql::Database { server, name, statement, time_zone, session_time_zone }))
+                    }
                     _ => None,
                 }
             }
@@ -220,7 +196,7 @@ impl Reads {
                     (true, None) => Tls::Verify { ca_file: None, identity: None },
                 };
                 let password = access.password;
-                Some(Self::Redis(Box::new(Keyspace { place, user, password, tls, database, layout })))
+                Some(Self::Redis(Box::new(redis::Keyspace { place, user, password, tls, database, layout })))
             }
             _ => None,
         }
@@ -241,7 +217,10 @@ impl Reads {
     }
 }
 
+#[cfg(any(feature = "mysql", feature = "postgres"))]
 impl Access {
+    /// Whether and how connections to a server of databases are protected.
+    ///
     /// Nobody can listen in on what never leaves the machine; anything else is protected unless told otherwise.
     fn tls_for(&self, host: &Host) -> Tls {
         match &self.tls {

@@ -28,9 +28,7 @@ use crate::near::near;
 use crate::yaml;
 
 pub use crate::duration::DurationFault;
-#[cfg(feature = "redis")]
-pub use access::Keyspace;
-pub use access::{Database, Reads};
+pub use access::Reads;
 pub use glob::GlobFault;
 pub use policies::SourcePolicies;
 pub use problem::{ConfigError, Fault, FileFault, Problem, Shown, YamlFault};

@@ -236,21 +236,24 @@ proptest! {
 fn a_server_is_reached_over_tls_unless_it_is_this_machine_or_told_otherwise() {
     use crate::store::{Identity, PasswordFile, Tls};
     let config = Config::load(&folder().join("good-servers.yml"), FAMILIES).unwrap();
-    let database = |name: &str| match source(&config, name).store.clone() {
-        Reads::Postgres(database) | Reads::Mysql(database) => database,
+    let server = |name: &str| match source(&config, name).store.clone() {
+        Reads::Postgres(database) => database.server,
+        Reads::Mysql(database) => database.server,
         other => panic!("{other}"),
     };
     let verified = Tls::Verify { ca_file: None, identity: None };
     for (name, tls) in [("near", Tls::Off), ("plain", Tls::Off), ("default", verified)] {
-        assert_eq!(database(name).server.tls, tls, "{name}");
+        assert_eq!(server(name).tls, tls, "{name}");
     }
-    let far = database("far");
+    let Reads::Postgres(far) = &source(&config, "far").store else { panic!("PostgreSQL") };
     let identity = Identity { cert_file: folder().join("me.pem"), key_file: "/etc/me.key".into() };
     assert_eq!(far.server.tls, Tls::Verify { ca_file: Some(folder().join("ca.pem")), identity: Some(identity) });
     assert_eq!(far.server.password, Some(PasswordFile::new(folder().join("secrets/password"))));
     assert_eq!((far.schema.as_deref(), far.time_zone.to_string().as_str()), (Some("jobs"), "-03:30"));
-    assert_eq!(database("plain").session_time_zone.to_string(), "+09:00");
-    assert_eq!(database("default").session_time_zone.to_string(), "+00:00");
+    for (name, zone) in [("plain", "+09:00"), ("default", "+00:00")] {
+        let Reads::Mysql(database) = &source(&config, name).store else { panic!("{name}") };
+        assert_eq!(database.session_time_zone.to_string(), zone);
+    }
 }
 
 #[test]

@@ -34,6 +34,21 @@ pub fn to_vec(snapshots: &[&SourceSnapshot]) -> serde_json::Result<Vec<u8>> {
     Ok(json)
 }
 
+/// What stands before the first source of a document.
+pub(crate) const BEFORE: &[u8] = b"{\"version\":1,\"sources\":[";
+/// What stands between two sources.
+pub(crate) const BETWEEN: &[u8] = b",";
+/// What stands after the last source.
+pub(crate) const AFTER: &[u8] = b"]}\n";
+
+/// Writes one source as it stands in a document, which then need not be made as a whole.
+///
+/// # Errors
+/// None that is known: every value that is written here can be.
+pub(crate) fn source_to_vec(snapshot: &SourceSnapshot) -> serde_json::Result<Vec<u8>> {
+    serde_json::to_vec(&Source::of(snapshot))
+}
+
 /// Writes one lease of a source. Nothing, if the source has none of that name.
 ///
 /// # Errors

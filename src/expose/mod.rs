@@ -4,7 +4,7 @@
 mod catalogue;
 mod counts;
 mod format;
-mod gzip;
+pub(crate) mod gzip;
 pub mod json;
 mod json_lease;
 pub mod metrics;

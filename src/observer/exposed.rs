@@ -6,12 +6,14 @@ use std::sync::Arc;
 use bytes::Bytes;
 
 use super::once::Once;
+use crate::expose::gzip::Part;
 use crate::expose::metrics::{Compressed, Exposition, Rendered, gzip};
 use crate::expose::{Encoding, Format};
 use crate::history::History;
 use crate::lease::SourceSnapshot;
 
-/// One source's latest look, what the looks until then showed, and its metrics, rendered once and compressed at most once.
+/// One source's latest look, what the looks until then showed, and its metrics, rendered once and compressed at most once;
+/// its JSON as well.
 #[derive(Debug)]
 pub struct Observed {
     /// What the look showed.
@@ -20,6 +22,8 @@ pub struct Observed {
     pub history: History,
     pub(super) text: Rendered,
     compressed: Arc<Once<io::Result<Compressed>>>,
+    /// What stands for it in a JSON document.
+    pub(super) listed: Arc<Once<io::Result<Part>>>,
 }
 
 /// A body as it is sent, in pieces.
@@ -39,7 +43,7 @@ impl Observed {
     /// A look, the looks until then, and its metrics.
     #[must_use]
     pub fn new(snapshot: Arc<SourceSnapshot>, history: History, text: Rendered) -> Self {
-        Self { snapshot, history, text, compressed: Arc::default() }
+        Self { snapshot, history, text, compressed: Arc::default(), listed: Arc::default() }
     }
 
     /// Its metrics compressed, for whoever asks first and everybody after.

@@ -213,8 +213,17 @@ impl Source {
             let latest = self.latest();
             (Arc::clone(&latest.known), latest.history.clone())
         };
-        let snapshot = Arc::new(known.unread(failure, began.elapsed()));
-        let text = Renderer::new(self.exposition.clone()).render(&snapshot);
-        Arc::new(Observed::new(snapshot, history, text))
+        let (took, exposition) = (began.elapsed(), self.exposition.clone());
+        let unread = move || {
+            let snapshot = Arc::new(known.unread(failure, took));
+            let text = Renderer::new(exposition).render(&snapshot);
+            Arc::new(Observed::new(snapshot, history, text))
+        };
+        // Of many leases, that takes a while too.
+        match tokio::task::spawn_blocking(unread.clone()).await {
+            Ok(observed) => observed,
+            // It panicked, and what it says of nothing is to be said all the same.
+            Err(_) => unread(),
+        }
     }
 }

@@ -4,6 +4,15 @@ use std::sync::Arc;
 
 use crate::lease::{RejectedRow, Row};
 
+/// Which leases are kept of what a store gives.
+#[derive(Clone, Debug)]
+pub struct Scope {
+    /// The name of the only lease, where what is read names none.
+    pub only_lease: Arc<str>,
+    /// How many leases are kept, the first by name.
+    pub max_leases: usize,
+}
+
 /// Rows as they come, no more than those of the first `max_leases` leases by name, whether they can be used or not.
 #[derive(Debug)]
 pub struct Limited {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::column::{Value, reported};
-use super::{Kept, Limited, ReadError, Taken};
+use super::{Kept, Limited, ReadError, Scope, Taken};
 use crate::lease::{At, Column, Reading, RejectedRow, Row, RowFault, StoreTime};
 
 /// Rows as they are decoded.
@@ -27,14 +27,14 @@ pub(super) fn no_row() -> ReadError {
 
 impl Decoder {
     /// Nothing yet, of a result with these columns.
-    pub(super) fn new(columns: Vec<Column>, only_lease: &Arc<str>, max_leases: usize) -> Self {
+    pub(super) fn new(columns: Vec<Column>, scope: &Scope) -> Self {
         let position = |wanted| columns.iter().position(|column| *column == wanted);
         Self {
             store_now_at: position(Column::StoreNow).unwrap_or_default(),
             lease_at: position(Column::Lease),
-            only_lease: Arc::clone(only_lease),
+            only_lease: Arc::clone(&scope.only_lease),
             store_now: None,
-            rows: Limited::new(max_leases),
+            rows: Limited::new(scope.max_leases),
             columns,
         }
     }

@@ -9,6 +9,8 @@ use bytes::Bytes;
 use hyper::body::{Body, Frame, SizeHint};
 use tokio::sync::mpsc::Receiver;
 
+use super::crowd::Busy;
+
 /// Pieces that are sent one after the other without being joined. Their length is announced where it is known: of all but
 /// a stream.
 #[derive(Debug, Default)]
@@ -17,6 +19,8 @@ pub struct Chunks {
     left: u64,
     /// Of a stream: what comes once it happens.
     yet_to_come: Option<Receiver<Bytes>>,
+    /// Of a stream: what keeps its connection while it goes on.
+    _busy: Option<Busy>,
 }
 
 impl Chunks {
@@ -24,6 +28,16 @@ impl Chunks {
     #[must_use]
     pub(super) fn yet_to_come(pieces: Receiver<Bytes>) -> Self {
         Self { yet_to_come: Some(pieces), ..Self::default() }
+    }
+
+    /// Whether it goes on for as long as somebody takes it.
+    pub(super) const fn is_stream(&self) -> bool {
+        self.yet_to_come.is_some()
+    }
+
+    /// The same, whose connection is busy for as long as it goes on.
+    pub(super) fn keeping(self, busy: Busy) -> Self {
+        Self { _busy: Some(busy), ..self }
     }
 
     /// How many bytes are still to be sent.
@@ -44,7 +58,7 @@ impl From<Vec<Bytes>> for Chunks {
         let left = chunks.iter().map(|chunk| chunk.len() as u64).sum();
         // An empty frame would be written as nothing at best.
         let chunks = chunks.into_iter().filter(|chunk| !chunk.is_empty()).collect();
-        Self { chunks, left, yet_to_come: None }
+        Self { chunks, left, ..Self::default() }
     }
 }
 

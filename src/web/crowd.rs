@@ -1,7 +1,8 @@
 //! How many connections there are, and which one goes when there are too many.
 //!
 //! A connection that asks for nothing costs its client nothing, so those who hold many must not keep others out: once all
-//! places are taken, whoever has been idle longest makes room for who comes.
+//! places are taken, whoever has been idle longest makes room for who comes. An event stream is not idle: there are only
+//! so many of them, far fewer than there are places.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -15,8 +16,6 @@ use crate::clock;
 
 /// How long a new connection is left alone, so that a client that means well can ask.
 const GRACE: Duration = Duration::from_secs(1);
-/// How long a client is left alone to take an answer. Longer ones go on, but for somebody else's sake they may be cut off.
-const TAKING: Duration = Duration::from_secs(10);
 /// How long to wait for a place before the next one is asked to leave.
 const PAUSE: Duration = Duration::from_millis(50);
 
@@ -24,6 +23,8 @@ const PAUSE: Duration = Duration::from_millis(50);
 #[derive(Debug)]
 pub(super) struct Crowd {
     places: Arc<Semaphore>,
+    /// How long a client is left alone to take an answer.
+    taking: Duration,
     idle: Mutex<Idle>,
 }
 
@@ -39,23 +40,24 @@ struct Idle {
 pub(super) struct Place {
     crowd: Arc<Crowd>,
     number: u64,
-    /// From when on it may be asked to leave; `None` while an answer is made.
+    /// From when on it may be asked to leave; `None` while it is [`Busy`].
     from: Mutex<Option<Duration>>,
     leave: CancellationToken,
     _permit: OwnedSemaphorePermit,
 }
 
 impl Crowd {
-    /// One of at most so many.
-    pub(super) fn of(most: usize) -> Arc<Self> {
+    /// One of at most so many, each of whom is left alone for so long to take an answer.
+    pub(super) fn of(most: usize, taking: Duration) -> Arc<Self> {
         Arc::new(Self {
             places: Arc::new(Semaphore::new(most.clamp(1, Semaphore::MAX_PERMITS))),
+            taking,
             idle: Mutex::default(),
         })
     }
 
     /// A place for a connection that was accepted, as soon as there is one.
-    pub(super) async fn place(self: &Arc<Self>) -> Place {
+    pub(super) async fn place(self: &Arc<Self>) -> Arc<Place> {
         let permit = loop {
             if let Ok(permit) = Arc::clone(&self.places).try_acquire_owned() {
                 break permit;
@@ -70,7 +72,7 @@ impl Crowd {
         let (number, from, leave) = (idle.numbered, clock::monotonic() + GRACE, CancellationToken::new());
         idle.from.insert((from, number), leave.clone());
         drop(idle);
-        Place { crowd: Arc::clone(self), number, from: Mutex::new(Some(from)), leave, _permit: permit }
+        Arc::new(Place { crowd: Arc::clone(self), number, from: Mutex::new(Some(from)), leave, _permit: permit })
     }
 
     /// Asks whoever has been idle longest to leave, if it has been for long enough.
@@ -89,10 +91,10 @@ impl Crowd {
 }
 
 impl Place {
-    /// Keeps it from being asked to leave while an answer is made.
-    pub(super) fn busy(&self) -> Busy<'_> {
+    /// Keeps it from being asked to leave for as long as this is there.
+    pub(super) fn busy(self: &Arc<Self>) -> Busy {
         self.idle_from(None);
-        Busy(self)
+        Busy(Arc::clone(self))
     }
 
     /// Waits until it has to make room for somebody else.
@@ -119,11 +121,12 @@ impl Drop for Place {
     }
 }
 
-/// While this is there, an answer is being made.
-pub(super) struct Busy<'a>(&'a Place);
+/// While this is there, an answer is being made, or is a stream that goes on.
+#[derive(Debug)]
+pub(super) struct Busy(Arc<Place>);
 
-impl Drop for Busy<'_> {
+impl Drop for Busy {
     fn drop(&mut self) {
-        self.0.idle_from(Some(clock::monotonic() + TAKING));
+        self.0.idle_from(Some(clock::monotonic() + self.0.crowd.taking));
     }
 }

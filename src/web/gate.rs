@@ -3,12 +3,14 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use hyper::body::Body;
-use hyper::header::{CONNECTION, HeaderValue, RETRY_AFTER, WWW_AUTHENTICATE};
-use hyper::{Request, StatusCode};
+use hyper::header::{CONNECTION, HOST, HeaderValue, RETRY_AFTER, WWW_AUTHENTICATE};
+use hyper::{Request, StatusCode, Version};
 
 use super::config::{Bucket, Rate, Watched, WebConfig};
-use super::login::{Login, Verdict};
+use super::listener::Peer;
+use super::login::{self, Login, Verdict};
 use super::reply::{self, Reply};
+use super::rules::{Pass, Rules, Since};
 use super::{Content, Site};
 use crate::clock;
 
@@ -23,13 +25,6 @@ pub struct Gate<C> {
     rules: Rules,
     login: Login,
     bucket: Mutex<Option<Bucket>>,
-}
-
-#[derive(Debug)]
-enum Rules {
-    /// Without a file, anybody may ask.
-    Open(Arc<WebConfig>),
-    Watched(Arc<Watched>),
 }
 
 /// A connection that was made under rules that no longer hold. It is closed without an answer, which a client that had
@@ -62,10 +57,7 @@ impl<C: Content> Gate<C> {
 
     /// What holds now.
     pub(super) async fn rules(&self) -> Arc<WebConfig> {
-        match &self.rules {
-            Rules::Open(config) => Arc::clone(config),
-            Rules::Watched(watched) => watched.now().await,
-        }
+        self.rules.now().await
     }
 
     /// Answers a request that came on a connection which was let in by these rules.
@@ -73,29 +65,33 @@ impl<C: Content> Gate<C> {
         &self,
         request: &Request<impl Body>,
         entered: &Arc<WebConfig>,
+        peer: Peer,
     ) -> Result<Reply, Outdated> {
         let rules = self.rules().await;
-        let last = match (&entered.tls, &rules.tls) {
-            _ if Arc::ptr_eq(entered, &rules) => false,
-            (None, None) => false,
-            // A new certificate and nothing else: the client sees it when it connects again.
-            (Some(then), Some(now)) if now.admits_as(then) => true,
-            _ => return Err(Outdated),
-        };
-        let mut reply = self.admitted(request, &rules).await;
+        let since = Since::of(entered, &rules);
+        if since == Since::Otherwise {
+            return Err(Outdated);
+        }
+        let mut reply = self.admitted(request, &rules, peer).await;
         for (name, value) in &rules.headers {
             reply.headers_mut().insert(name, value.clone());
         }
-        if last || !request.body().is_end_stream() {
+        if since == Since::OtherCertificate || !request.body().is_end_stream() {
             // What was not read of a body would be taken for the next request.
             reply.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
         }
         Ok(reply)
     }
 
-    async fn admitted(&self, request: &Request<impl Body>, rules: &WebConfig) -> Reply {
+    async fn admitted(&self, request: &Request<impl Body>, rules: &Arc<WebConfig>, peer: Peer) -> Reply {
+        // RFC 9112, 3.2. Which name it is does not matter: what is served is the same for every one.
+        if request.version() == Version::HTTP_11 && request.headers().get_all(HOST).iter().count() != 1 {
+            return reply::refusal(StatusCode::BAD_REQUEST, "a request has one Host\n");
+        }
+        let user = rules.users.as_ref().and_then(|_| login::user(request.headers()));
+        let pass = Pass { rules: self.rules.clone(), then: Arc::clone(rules), user };
         if OPEN.contains(&request.uri().path()) {
-            return self.site.answer(request).await;
+            return self.site.answer(request, pass).await;
         }
         if let Some(rate) = rules.rate
             && !self.is_within(rate)
@@ -105,10 +101,10 @@ impl<C: Content> Gate<C> {
         }
         let verdict = match &rules.users {
             None => Verdict::Admitted,
-            Some(users) => self.login.verdict(users, request.headers()).await,
+            Some(users) => self.login.verdict(users, request.headers(), peer).await,
         };
         match verdict {
-            Verdict::Admitted => self.site.answer(request).await,
+            Verdict::Admitted => self.site.answer(request, pass).await,
             Verdict::Refused => {
                 let refused = reply::refusal(StatusCode::UNAUTHORIZED, "unauthorized\n");
                 reply::with(refused, WWW_AUTHENTICATE, "Basic realm=\"restricted\", charset=\"UTF-8\"")

@@ -2,10 +2,11 @@
 //!
 //! How long an answer takes tells nothing of who is a user: one who is not is checked against the hash of one who is.
 //! bcrypt takes a core for a while, so there is one at a time, away from the threads that answer, and its verdicts are
-//! kept. They are kept under a keyed hash, so that no password stays in memory.
+//! kept. They are kept under a keyed hash, so that no password stays in memory. Who guesses from one place takes few turns
+//! from those who come from elsewhere.
 
 use std::collections::VecDeque;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use base64::Engine as _;
@@ -18,9 +19,13 @@ use tokio::sync::Semaphore;
 use tokio::time::timeout;
 
 use super::config::Users;
+use super::listener::Peer;
 
 /// How long a client waits for those who came before it.
 const PATIENCE: Duration = Duration::from_secs(10);
+/// How many logins of one peer may wait to be checked, so that one who guesses keeps nobody else waiting for long. More
+/// are refused; of those who know their password, so many seldom come at once from one place for the first time.
+const WAITING: usize = 8;
 /// How many verdicts of a kind are kept.
 const KEPT: usize = 256;
 
@@ -42,6 +47,8 @@ pub(super) struct Login {
     admitted: Kept,
     refused: Kept,
     turn: Arc<Semaphore>,
+    /// What waits to be checked, and whose it is.
+    waiting: Mutex<Vec<(Peer, Code)>>,
     #[cfg(test)]
     checked: std::sync::atomic::AtomicUsize,
 }
@@ -74,13 +81,14 @@ impl Login {
             admitted: Kept::default(),
             refused: Kept::default(),
             turn: Arc::new(Semaphore::new(1)),
+            waiting: Mutex::default(),
             #[cfg(test)]
             checked: std::sync::atomic::AtomicUsize::new(0),
         }
     }
 
     /// Whether a request comes from one of the users.
-    pub(super) async fn verdict(&self, users: &Users, headers: &HeaderMap) -> Verdict {
+    pub(super) async fn verdict(&self, users: &Users, headers: &HeaderMap, peer: Peer) -> Verdict {
         let Some((user, password)) = credentials(headers) else { return Verdict::Refused };
         let known = users.hash_of(&user);
         let hash = known.unwrap_or_else(|| users.hash_by(self.number(&user))).to_owned();
@@ -88,6 +96,7 @@ impl Login {
         if let Some(verdict) = self.kept(&code) {
             return verdict;
         }
+        let Some(_waiting) = self.wait(peer, code) else { return Verdict::Busy };
         let Ok(Ok(turn)) = timeout(PATIENCE, Arc::clone(&self.turn).acquire_owned()).await else {
             return Verdict::Busy;
         };
@@ -108,6 +117,24 @@ impl Login {
             if right { (&self.admitted, Verdict::Admitted) } else { (&self.refused, Verdict::Refused) };
         kept.keep(code);
         verdict
+    }
+
+    /// Waits to be checked, unless too many others of the same peer do.
+    fn wait(&self, peer: Peer, code: Code) -> Option<Waiting<'_>> {
+        let mut waiting = self.waiting();
+        let mut others: Vec<Code> =
+            waiting.iter().filter(|(of, other)| *of == peer && *other != code).map(|(_, other)| *other).collect();
+        others.sort_unstable();
+        others.dedup();
+        if others.len() >= WAITING {
+            return None;
+        }
+        waiting.push((peer, code));
+        Some(Waiting { login: self, peer, code })
+    }
+
+    fn waiting(&self) -> MutexGuard<'_, Vec<(Peer, Code)>> {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn kept(&self, code: &Code) -> Option<Verdict> {
@@ -139,10 +166,30 @@ impl Login {
     }
 }
 
+/// A login that waits to be checked.
+struct Waiting<'a> {
+    login: &'a Login,
+    peer: Peer,
+    code: Code,
+}
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        let mut waiting = self.login.waiting();
+        let own = waiting.iter().position(|(peer, code)| *peer == self.peer && *code == self.code);
+        own.map(|at| waiting.swap_remove(at));
+    }
+}
+
 impl std::fmt::Debug for Login {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("<login>")
     }
+}
+
+/// As which user a request comes, whether or not it is one.
+pub(super) fn user(headers: &HeaderMap) -> Option<Vec<u8>> {
+    credentials(headers).map(|(user, _)| user)
 }
 
 /// The user and the password of a request.

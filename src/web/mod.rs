@@ -15,7 +15,9 @@
 //! Every other path takes GET and HEAD, and none reads a body. `?source=NAME`, as often as wanted, asks for the metrics or
 //! the leases of these sources alone, and no other is read; 404 if one is not configured. What the page shows of all that
 //! was read is in its query too. Anything else in a query is ignored. What is looked at is sent as gzip to who asks for it
-//! by `Accept-Encoding`, unless it fits a packet or is a stream.
+//! by `Accept-Encoding`, unless it fits a packet. HEAD reads no source but where the status depends on what is read, which
+//! is so of one lease: its answer has the headers of GET without those that only a body would tell, `Content-Length` and
+//! `Content-Encoding`.
 //!
 //! A request can choose nothing else but how long it is willing to wait, so it cannot make the exporter read anything
 //! that is not configured.
@@ -24,9 +26,11 @@ mod accept;
 mod asked;
 mod body;
 pub mod config;
+mod connection;
 mod crowd;
 mod deadline;
 mod encoding;
+mod events;
 mod gate;
 mod lifecycle;
 mod listener;
@@ -34,7 +38,10 @@ mod live;
 mod login;
 mod probe;
 mod quality;
+mod rendering;
 mod reply;
+mod route;
+mod rules;
 mod server;
 mod site;
 
@@ -52,8 +59,9 @@ pub use body::Chunks;
 pub use gate::Gate;
 pub use lifecycle::{Asked, Reloaded, Reloader};
 pub use listener::Listener;
+pub use route::is_taken;
 pub use server::{Limits, serve};
-pub use site::{Settings, Site, is_taken};
+pub use site::{Settings, Site};
 
 /// What a scrape asks for.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -66,8 +74,14 @@ pub struct Scrape {
     pub encoding: Encoding,
 }
 
-/// What the server serves. Both look at the chosen sources, for no longer than the deadline.
+/// What the server serves. What looks at the chosen sources does so for no longer than the deadline.
 pub trait Content: Send + Sync + 'static {
+    /// Whether these sources are configured. None is looked at.
+    ///
+    /// # Errors
+    /// When one of them is not.
+    fn configured(&self, sources: &Chosen) -> Result<(), NotConfigured>;
+
     /// The metrics, in pieces that are sent one after the other without being joined.
     fn metrics(&self, scrape: Scrape, deadline: Instant)
     -> impl Future<Output = Result<Encoded, NotConfigured>> + Send;

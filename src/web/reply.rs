@@ -9,6 +9,7 @@ use hyper::{Response, StatusCode};
 use tokio::sync::mpsc::Receiver;
 
 use super::body::Chunks;
+use crate::expose::Encoding;
 use crate::observer::Encoded;
 
 pub(super) const TEXT: &str = "text/plain; charset=utf-8";
@@ -57,10 +58,25 @@ pub(super) fn page(found: bool, body: Encoded) -> Reply {
 }
 
 /// What comes as it happens, until the receiver is closed. nginx would keep it back until there is more.
-pub(super) fn stream(pieces: Receiver<Bytes>) -> Reply {
-    let mut reply = reply(StatusCode::OK, EVENTS, Chunks::yet_to_come(pieces));
+pub(super) fn stream(encoding: Encoding, pieces: Receiver<Bytes>) -> Reply {
+    let stream = without_length(reply(StatusCode::OK, EVENTS, Chunks::yet_to_come(pieces)));
+    let stream = with(stream, HeaderName::from_static("x-accel-buffering"), "no");
+    let stream = with(stream, VARY, "Accept-Encoding");
+    match encoding {
+        Encoding::Identity => stream,
+        Encoding::Gzip | Encoding::GzipAlways => with(stream, CONTENT_ENCODING, "gzip"),
+    }
+}
+
+/// The answer to HEAD where nothing was made that would be sent to GET: RFC 9110 (9.3.2) lets headers be left out that
+/// only making it would tell, which are its length and whether that was worth compressing.
+pub(super) fn unmade(reply: Reply) -> Reply {
+    without_length(reply)
+}
+
+fn without_length(mut reply: Reply) -> Reply {
     reply.headers_mut().remove(CONTENT_LENGTH);
-    with(reply, HeaderName::from_static("x-accel-buffering"), "no")
+    reply
 }
 
 /// A file that is part of the program. Kept by browsers for a short time, so that a new version of the exporter is

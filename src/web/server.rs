@@ -1,22 +1,17 @@
-//! Connections: limiting them, protecting them, letting them finish.
+//! The server: who listens, how many connections there may be, and how all of it ends.
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use hyper::server::conn::http1;
-use hyper::service::service_fn;
-use hyper_util::rt::{TokioIo, TokioTimer};
-use hyper_util::server::graceful::{GracefulShutdown, Watcher};
-use tokio::io::{AsyncRead, AsyncWrite};
+use hyper_util::server::graceful::GracefulShutdown;
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 use tokio::time::timeout;
-use tokio_io_timeout::TimeoutStream;
 use tokio_util::sync::CancellationToken;
 
-use super::config::WebConfig;
-use super::crowd::{Crowd, Place};
-use super::listener::{Acceptance, Listener, Stream};
+use super::connection::Connection;
+use super::crowd::Crowd;
+use super::listener::{Acceptance, Listener};
 use super::{Content, Gate};
 
 /// What a client may use up.
@@ -30,6 +25,9 @@ pub struct Limits {
     /// How long a client may take to send the head of a request, and so how long a connection may be idle between two.
     /// A little more than a usual scrape interval, so that Prometheus keeps its connection.
     pub head: Duration,
+    /// How long a client is left alone to take an answer. Longer ones go on, but where somebody else needs the place
+    /// they may be cut off.
+    pub taking: Duration,
     /// How long a client may take nothing of an answer.
     pub write: Duration,
     /// How long requests under way may go on after shutdown was asked for.
@@ -42,14 +40,12 @@ impl Default for Limits {
             connections: 512,
             handshake: Duration::from_secs(10),
             head: Duration::from_secs(65),
+            taking: Duration::from_secs(10),
             write: Duration::from_secs(30),
             drain: Duration::from_secs(15),
         }
     }
 }
-
-/// The most that the head of a request may take up.
-const HEAD_BYTES: usize = 32 * 1024;
 
 /// Serves the site on these listeners until shutdown, then lets requests under way finish within the limit.
 ///
@@ -62,7 +58,7 @@ pub async fn serve(
     shutdown: CancellationToken,
 ) {
     let graceful = GracefulShutdown::new();
-    let crowd = Crowd::of(limits.connections);
+    let crowd = Crowd::of(limits.connections, limits.taking);
     let cut = CancellationToken::new();
     let _cut_on_drop = cut.clone().drop_guard();
     // Each listener accepts one connection ahead: only then is it known that somebody needs a place.
@@ -78,11 +74,18 @@ pub async fn serve(
     let connecting = async {
         while let Some(stream) = accepted.recv().await {
             let place = crowd.place().await;
-            let (gate, watcher) = (Arc::clone(&gate), graceful.watcher());
-            let (cut, shutdown) = (cut.clone(), shutdown.clone());
+            let connection = Connection {
+                gate: Arc::clone(&gate),
+                limits,
+                peer: stream.peer(),
+                place: Arc::clone(&place),
+                watcher: graceful.watcher(),
+                shutdown: shutdown.clone(),
+            };
+            let cut = cut.clone();
             tokio::spawn(async move {
                 tokio::select! {
-                    () = connection(stream, &gate, limits, &place, watcher, &shutdown) => {}
+                    () = connection.serve(stream) => {}
                     () = place.asked_to_leave() => tracing::debug!("an idle connection made room for another"),
                     () = cut.cancelled() => {}
                 }
@@ -98,70 +101,5 @@ pub async fn serve(
     gate.end_streams();
     if timeout(limits.drain, graceful.shutdown()).await.is_err() {
         tracing::warn!(limit = ?limits.drain, "requests still under way at the end of the shutdown limit were cut off");
-    }
-}
-
-/// Serves one connection until it ends. HTTP/1.1 alone: hyper has no limit while it sniffs for HTTP/2.
-async fn connection(
-    stream: Stream,
-    gate: &Gate<impl Content>,
-    limits: Limits,
-    place: &Place,
-    watcher: Watcher,
-    shutdown: &CancellationToken,
-) {
-    match stream {
-        Stream::Tcp(stream) => protected(stream, gate, limits, place, watcher, shutdown).await,
-        Stream::Unix(stream) => protected(stream, gate, limits, place, watcher, shutdown).await,
-    }
-}
-
-/// Protects the connection if it has to be, and then serves it.
-async fn protected(
-    stream: impl AsyncRead + AsyncWrite + Send + 'static,
-    gate: &Gate<impl Content>,
-    limits: Limits,
-    place: &Place,
-    watcher: Watcher,
-    shutdown: &CancellationToken,
-) {
-    // hyper does not limit a client that does not read.
-    let mut stream = TimeoutStream::new(stream);
-    stream.set_write_timeout(Some(limits.write));
-    let stream = Box::pin(stream);
-    let rules = gate.rules().await;
-    let Some(tls) = &rules.tls else { return exchange(stream, gate, &rules, limits, place, watcher).await };
-    let agreed = tokio::select! {
-        agreed = timeout(limits.handshake, tls.acceptor().accept(stream)) => agreed,
-        // It has asked for nothing yet.
-        () = shutdown.cancelled() => return,
-    };
-    match agreed {
-        Ok(Ok(stream)) => exchange(stream, gate, &rules, limits, place, watcher).await,
-        Ok(Err(error)) => tracing::debug!(%error, "a connection could not be protected"),
-        Err(_) => tracing::debug!("a connection took too long to be protected"),
-    }
-}
-
-/// Answers the requests that come over a stream, encrypted or not.
-async fn exchange(
-    stream: impl AsyncRead + AsyncWrite + Send + Unpin + 'static,
-    gate: &Gate<impl Content>,
-    rules: &Arc<WebConfig>,
-    limits: Limits,
-    place: &Place,
-    watcher: Watcher,
-) {
-    let answer = service_fn(async |request| {
-        let _busy = place.busy();
-        gate.answer(&request, rules).await
-    });
-    let connection = http1::Builder::new()
-        .timer(TokioTimer::new())
-        .header_read_timeout(limits.head)
-        .max_buf_size(HEAD_BYTES)
-        .serve_connection(TokioIo::new(stream), answer);
-    if let Err(error) = watcher.watch(connection).await {
-        tracing::debug!(%error, "a connection ended early");
     }
 }

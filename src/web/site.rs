@@ -1,4 +1,4 @@
-//! Which path gives what.
+//! What is served, and what it takes to make it.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,18 +14,21 @@ use super::deadline::Patience;
 use super::encoding::encoding;
 use super::lifecycle::{self, Reloader};
 use super::live::Streams;
+use super::rendering::Rendering;
 use super::reply::{self, Reply};
+use super::route::{Route, Shown};
+use super::rules::Pass;
 use super::{Content, Scrape, asked, probe};
 use crate::clock;
 use crate::expose::page::{Looked, Now, Rendered, View};
 use crate::expose::{Encoding, json, metrics, page};
 use crate::lease::SourceSnapshot;
-use crate::observer::{Chosen, Encoded, NotConfigured, Observed};
+use crate::observer::{Chosen, Encoded, NotConfigured, Observed, listed};
 
 /// How the site is set up.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Settings {
-    /// The path of the metrics; `/metrics` by default. It begins with a slash, and must be none that [`is_taken`].
+    /// The path of the metrics; `/metrics` by default. It begins with a slash, and must be none that [`is_taken`](super::is_taken).
     pub telemetry_path: String,
     /// How many requests may look at sources at once; 0 for no limit. As with other exporters, what is beyond is
     /// refused, not queued.
@@ -60,49 +63,12 @@ pub struct Site<C> {
     probes: bool,
     reloader: Option<Reloader>,
     streams: Streams,
+    rendering: Rendering,
 }
 
-#[derive(Clone, Copy, Debug)]
-enum Route<'a> {
-    Metrics,
-    LeasesPage,
-    LeasePage,
-    Live,
-    LeasesJson,
-    /// What names it in the path: `source/lease`.
-    LeaseJson(&'a str),
-    /// What names the lease in the path: `source/lease`.
-    Probe(&'a str),
-    Alive,
-    Asset(&'static str, &'static str),
-}
-
-/// Every path but that of the metrics, which is a setting.
-const FIXED: [(&str, Route<'static>); 9] = [
-    ("/", Route::LeasesPage),
-    ("/lease", Route::LeasePage),
-    ("/live", Route::Live),
-    ("/api/v1/leases", Route::LeasesJson),
-    ("/-/healthy", Route::Alive),
-    ("/-/ready", Route::Alive),
-    ("/style.css", Route::Asset(reply::CSS, page::STYLE)),
-    ("/live.js", Route::Asset(reply::SCRIPT, page::SCRIPT)),
-    ("/favicon.ico", Route::Asset(reply::SVG, page::ICON)),
-];
-
-/// What stands before the names of a source and a lease.
-const LEASE: &str = "/api/v1/leases/";
-
-fn fixed(path: &str) -> Option<Route<'_>> {
-    let exact = FIXED.into_iter().find(|(fixed, _)| *fixed == path).map(|(_, route)| route);
-    exact.or_else(|| path.strip_prefix(LEASE).map(Route::LeaseJson))
-}
-
-/// Whether a path already gives something else than the metrics.
-#[must_use]
-pub fn is_taken(path: &str) -> bool {
-    fixed(path).is_some() || path == lifecycle::PATH || probe::named(path).is_some()
-}
+/// From so many leases on, their JSON is compressed once a reading. As with the metrics, what is shorter becomes shorter
+/// still as a whole, and sharing it would win a millisecond.
+const COMPRESSED_ONCE: usize = 64;
 
 impl<C: Content> Site<C> {
     /// A site with this content.
@@ -114,6 +80,7 @@ impl<C: Content> Site<C> {
             telemetry_path,
             patience: Patience { by_default: patience, at_most: most_patience },
             streams: Streams::default(),
+            rendering: Rendering::default(),
             requests: (max_requests > 0).then(|| Arc::new(Semaphore::new(max_requests.min(Semaphore::MAX_PERMITS)))),
             probes,
             reloader: None,
@@ -126,57 +93,68 @@ impl<C: Content> Site<C> {
         Self { reloader: Some(reloader), ..self }
     }
 
+    #[cfg(test)]
+    pub(super) fn rendering(&self) -> Rendering {
+        self.rendering.clone()
+    }
+
     /// Ends what would otherwise go on for as long as somebody watches.
     pub(super) fn end_streams(&self) {
         self.streams.end();
     }
 
-    /// Answers a request. Its body is not read.
-    pub(super) async fn answer(&self, request: &Request<impl Body>) -> Reply {
+    /// Answers a request of somebody who was let through. Its body is not read.
+    pub(super) async fn answer(&self, request: &Request<impl Body>, pass: Pass) -> Reply {
         if request.uri().path() == lifecycle::PATH {
             return lifecycle::answer(self.reloader.as_ref(), request.method(), request.headers()).await;
         }
-        match self.route(request.uri().path()) {
+        match Route::of(request.uri().path(), &self.telemetry_path) {
             None => reply::error(StatusCode::NOT_FOUND),
+            Some(Route::Probe(_)) if !self.probes => reply::error(StatusCode::NOT_FOUND),
             Some(_) if !matches!(*request.method(), Method::GET | Method::HEAD) => {
                 reply::error(StatusCode::METHOD_NOT_ALLOWED)
             }
-            Some(route) => self.serve(route, request).await,
-        }
-    }
-
-    fn route<'a>(&self, path: &'a str) -> Option<Route<'a>> {
-        if path == self.telemetry_path {
-            return Some(Route::Metrics);
-        }
-        fixed(path).or_else(|| probe::named(path).filter(|_| self.probes).map(Route::Probe))
-    }
-
-    async fn serve(&self, route: Route<'_>, request: &Request<impl Body>) -> Reply {
-        match route {
-            Route::Alive => return reply::content(reply::TEXT, "OK\n"),
-            Route::Asset(content_type, body) => return reply::asset(content_type, body),
-            Route::Live => return self.streams.open(&self.content, request, self.requests.clone(), self.patience),
+            Some(Route::Alive) => reply::content(reply::TEXT, "OK\n"),
+            Some(Route::Asset(content_type, body)) => reply::asset(content_type, body),
+            Some(Route::Live) => self.streams.open(&self.content, request, self.patience, self.rendering.clone(), pass),
             // A probe is not counted: to refuse it would look like a lease that is stalled.
-            Route::Probe(named) => return self.probe(named, request.headers()).await,
-            Route::Metrics | Route::LeasesPage | Route::LeasePage | Route::LeasesJson | Route::LeaseJson(_) => {}
+            Some(Route::Probe(named)) => self.probe(named, request.headers()).await,
+            Some(Route::Shown(shown)) => self.show(shown, request).await.unwrap_or_else(Refused::reply),
+        }
+    }
+
+    async fn show(&self, shown: Shown<'_>, request: &Request<impl Body>) -> Result<Reply, Refused> {
+        let (headers, query) = (request.headers(), request.uri().query().unwrap_or_default());
+        if request.method() == Method::HEAD
+            && let Some(reply) = self.unread(shown, headers, query)
+        {
+            return reply;
         }
         // Held until the answer is made and not until it is sent: otherwise a few clients that do not read would keep
         // out all others. What is being sent is bounded by the limits of connections.
-        let Ok(_permit) = self.permit() else {
-            return reply::error(StatusCode::SERVICE_UNAVAILABLE);
+        let _permit = self.permit()?;
+        let deadline = Instant::now() + self.patience.with(headers);
+        let encoding = encoding(headers);
+        match shown {
+            Shown::Metrics => self.metrics(headers, asked::sources(query), encoding, deadline).await,
+            Shown::Leases => self.leases(asked::sources(query), encoding, deadline).await,
+            Shown::Lease(named) => self.lease(named, encoding, deadline).await,
+            Shown::LeasesPage => self.page(View::list(query), encoding, deadline).await,
+            Shown::LeasePage => self.page(View::lease(query), encoding, deadline).await,
+        }
+    }
+
+    /// What HEAD answers where no source has to be read for it; otherwise nothing.
+    fn unread(&self, shown: Shown<'_>, headers: &HeaderMap, query: &str) -> Option<Result<Reply, Refused>> {
+        let unmade = Encoded::Plain(Vec::new());
+        let (sources, reply) = match shown {
+            Shown::Metrics => (asked::sources(query), reply::metrics(accept::accepted(headers).content_type, unmade)),
+            Shown::Leases => (asked::sources(query), reply::json(unmade)),
+            Shown::LeasesPage => (Chosen::All, reply::page(true, unmade)),
+            // Whether there is such a lease only its source can say.
+            Shown::Lease(_) | Shown::LeasePage => return None,
         };
-        let deadline = Instant::now() + self.patience.with(request.headers());
-        let encoding = encoding(request.headers());
-        let query = request.uri().query().unwrap_or_default();
-        let reply = match route {
-            Route::Metrics => self.metrics(request.headers(), asked::sources(query), encoding, deadline).await,
-            Route::LeasesJson => self.leases(asked::sources(query), encoding, deadline).await,
-            Route::LeaseJson(named) => self.lease(named, encoding, deadline).await,
-            Route::LeasePage => self.page(&View::lease(query), encoding, deadline).await,
-            _ => self.page(&View::list(query), encoding, deadline).await,
-        };
-        reply.unwrap_or_else(|refused| refused.reply())
+        Some(self.content.configured(&sources).map(|()| reply::unmade(reply)).map_err(Refused::from))
     }
 
     async fn metrics(
@@ -193,26 +171,44 @@ impl<C: Content> Site<C> {
 
     async fn leases(&self, sources: Chosen, encoding: Encoding, deadline: Instant) -> Result<Reply, Refused> {
         let observed = self.content.snapshots(sources, deadline).await?;
-        let json = json::to_vec(&snapshots(&observed)).map_err(Refused::json)?;
-        Ok(reply::json(encoded(json, encoding).await))
+        let leases: usize = observed.iter().map(|observed| observed.snapshot.leases.len()).sum();
+        if leases >= COMPRESSED_ONCE && encoding != Encoding::Identity {
+            return listed(&observed).await.map(reply::json).ok_or(Refused::NotRendered);
+        }
+        self.json(encoding, move || Ok(json::to_vec(&snapshots(&observed)))).await
     }
 
     async fn lease(&self, named: &str, encoding: Encoding, deadline: Instant) -> Result<Reply, Refused> {
         let (source, lease) = asked::lease(named).ok_or(Refused::NoSuchLease)?;
         let observed = self.content.snapshots(Chosen::Named(vec![source]), deadline).await?;
-        let json = observed.first().and_then(|observed| json::lease_to_vec(&observed.snapshot, &lease));
-        let json = json.ok_or(Refused::NoSuchLease)?.map_err(Refused::json)?;
-        Ok(reply::json(encoded(json, encoding).await))
+        self.json(encoding, move || {
+            let json = observed.first().and_then(|observed| json::lease_to_vec(&observed.snapshot, &lease));
+            json.ok_or(Refused::NoSuchLease)
+        })
+        .await
     }
 
-    async fn page(&self, view: &View, encoding: Encoding, deadline: Instant) -> Result<Reply, Refused> {
+    async fn json(
+        &self,
+        encoding: Encoding,
+        make: impl FnOnce() -> Result<serde_json::Result<Vec<u8>>, Refused> + Send + 'static,
+    ) -> Result<Reply, Refused> {
+        let render = move || Ok(encoded(make()?.map_err(Refused::json)?, encoding));
+        self.rendering.of(render).await.ok_or(Refused::NotRendered)?.map(reply::json)
+    }
+
+    async fn page(&self, view: View, encoding: Encoding, deadline: Instant) -> Result<Reply, Refused> {
         let observed = self.content.snapshots(Chosen::All, deadline).await?;
-        let page = page::page(view, &looks(&observed), now(), &self.telemetry_path);
-        let Rendered { html, found } = page.map_err(|error| {
+        let telemetry_path = self.telemetry_path.clone();
+        let render = move || {
+            let page = page::page(&view, &looks(&observed), now(), &telemetry_path);
+            page.map(|Rendered { html, found }| reply::page(found, encoded(html.into(), encoding)))
+        };
+        let page = self.rendering.of(render).await.ok_or(Refused::NotRendered)?;
+        page.map_err(|error| {
             tracing::error!(%error, "the page could not be rendered");
             Refused::NotRendered
-        })?;
-        Ok(reply::page(found, encoded(html.into(), encoding).await))
+        })
     }
 
     async fn probe(&self, named: &str, headers: &HeaderMap) -> Reply {
@@ -224,14 +220,16 @@ impl<C: Content> Site<C> {
     }
 
     /// A permit to look at sources; `Ok(None)` where there is no limit.
-    fn permit(&self) -> Result<Option<OwnedSemaphorePermit>, tokio::sync::TryAcquireError> {
-        self.requests.as_ref().map(|requests| Arc::clone(requests).try_acquire_owned()).transpose()
+    fn permit(&self) -> Result<Option<OwnedSemaphorePermit>, Refused> {
+        let permit = self.requests.as_ref().map(|requests| Arc::clone(requests).try_acquire_owned());
+        permit.transpose().map_err(|_| Refused::TooMany)
     }
 }
 
 /// Why there is nothing to show.
 #[derive(Clone, Copy, Debug)]
 enum Refused {
+    TooMany,
     NoSuchSource,
     NoSuchLease,
     NotRendered,
@@ -251,6 +249,7 @@ impl Refused {
 
     fn reply(self) -> Reply {
         match self {
+            Self::TooMany => reply::error(StatusCode::SERVICE_UNAVAILABLE),
             Self::NoSuchSource => reply::unknown("no source of that name\n"),
             Self::NoSuchLease => reply::unknown("no lease of that name\n"),
             Self::NotRendered => reply::error(StatusCode::INTERNAL_SERVER_ERROR),
@@ -258,16 +257,18 @@ impl Refused {
     }
 }
 
-/// A text as it is sent to this client. Compressing it may take a while, so that is done on a thread that may take it.
-async fn encoded(text: Vec<u8>, encoding: Encoding) -> Encoded {
+/// A text as it is sent to this client.
+fn encoded(text: Vec<u8>, encoding: Encoding) -> Encoded {
     let text = vec![Bytes::from(text)];
     if !encoding.compresses(text[0].len() as u64) {
         return Encoded::Plain(text);
     }
-    let plain = text.clone();
-    match tokio::task::spawn_blocking(move || metrics::gzip(&text)).await {
-        Ok(Ok(stream)) => Encoded::Gzip(stream),
-        _ => Encoded::Plain(plain),
+    match metrics::gzip(&text) {
+        Ok(stream) => Encoded::Gzip(stream),
+        Err(error) => {
+            tracing::error!(%error, "an answer could not be compressed, and is sent as it is");
+            Encoded::Plain(text)
+        }
     }
 }
 

@@ -4,10 +4,12 @@ mod choices;
 mod client;
 mod content;
 mod limits;
+mod requests;
 mod routes;
 mod streams;
 
 use std::net::SocketAddr;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -15,6 +17,7 @@ use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
+use super::config::Watched;
 use super::{Gate, Limits, Settings, Site, is_taken, serve};
 use content::Fake;
 
@@ -27,12 +30,22 @@ struct Server {
 
 impl Server {
     async fn start(content: Fake, settings: Settings, limits: Limits) -> Self {
+        Self::behind(Gate::open(Site::new(Arc::new(content), settings)), limits).await
+    }
+
+    async fn behind(gate: Gate<Fake>, limits: Limits) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let shutdown = CancellationToken::new();
-        let gate = Arc::new(Gate::open(Site::new(Arc::new(content), settings)));
-        let task = tokio::spawn(serve(vec![listener.into()], gate, limits, shutdown.clone()));
+        let task = tokio::spawn(serve(vec![listener.into()], Arc::new(gate), limits, shutdown.clone()));
         Self { address, shutdown, task }
+    }
+
+    /// One that goes by a web configuration.
+    async fn watched(file: &Path, limits: Limits) -> Self {
+        let watched = Watched::first(file).unwrap();
+        let site = Site::new(Arc::new(Fake::plain()), Settings::default());
+        Self::behind(Gate::watched(site, watched, [7; 32]), limits).await
     }
 
     async fn with(content: Fake) -> Self {
@@ -48,3 +61,9 @@ impl Drop for Server {
 
 const SHORT: Duration = Duration::from_millis(300);
 const LONG: Duration = Duration::from_secs(20);
+
+/// A web configuration whose one user `one` has this password.
+fn users(password: &str) -> String {
+    let hash = bcrypt::hash_with_salt(password, 4, *b"sixteen bytes ok").unwrap();
+    format!("basic_auth_users: {{one: {hash}}}\n")
+}

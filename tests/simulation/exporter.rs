@@ -7,6 +7,7 @@ use lease_exporter::lease::{
     Clock, Column, Kind, Memory, Policies, Policy, ReadFailure, Reason, Rules, SourceSnapshot, TokenKey, Work,
 };
 use lease_exporter::preset::{Dialect, Preset};
+use lease_exporter::store::Scope;
 use lease_exporter::store::sqlite::Query;
 use rusqlite::Connection;
 
@@ -111,7 +112,7 @@ impl Exporter {
         Self {
             view,
             mistake,
-            query: Query::new(sql(view, mistake).into(), "documents".into(), 10),
+            query: Query::new(sql(view, mistake).into(), Scope { only_lease: "documents".into(), max_leases: 10 }),
             memory: memory(view, mistake),
             last: None,
             scrape_at: Duration::from_secs(1_000) + random.millis(0, 5_000),

@@ -53,7 +53,9 @@ fn names_follow_the_conventions() {
 
 #[test]
 fn what_the_exporter_says_of_itself_is_what_it_names() {
-    let text = crate::own::Own::new().unwrap().text(crate::expose::Format::Text);
+    let own = crate::own::Own::new().unwrap();
+    own.web_config().unwrap();
+    let text = own.text(crate::expose::Format::Text);
     let heads: BTreeSet<_> = text
         .lines()
         .filter_map(|line| line.strip_prefix("# TYPE ")?.split(' ').next())

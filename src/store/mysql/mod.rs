@@ -20,29 +20,32 @@ use super::column::{Value, columns};
 use super::link::{Driver, Link};
 use super::rows::{Decoder, no_row};
 use super::transport::{Pem, pem};
-use super::{Host, ReadError, ReadResult, Server, SessionZone, Statement, Store, Tls, Zone};
+use super::{Host, ReadError, ReadResult, Scope, Server, SessionZone, Statement, Store, Tls, Zone};
 use crate::clock;
 use crate::lease::At;
 use failure::{Asked, read_error, wants_protection};
 use value::Kind;
 
 /// Which database to read, as whom, and what to ask it.
-#[derive(Clone, Debug)]
-pub struct MysqlQuery {
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Database {
     /// The server.
     pub server: Server,
-    /// The database's name.
-    pub database: Box<str>,
+    /// Its name.
+    pub name: Box<str>,
     /// What is asked.
     pub statement: Statement,
     /// What a time means, as the server gives it: none has a zone.
     pub time_zone: Zone,
     /// The zone that the server converts a `TIMESTAMP` to, and whose clock `NOW()` shows.
     pub session_time_zone: SessionZone,
-    /// The name of the only lease, where the query returns no column `lease`.
-    pub only_lease: Arc<str>,
-    /// How many leases are kept, the first by name.
-    pub max_leases: usize,
+}
+
+/// Asks one database, again and again.
+#[derive(Debug)]
+struct Reader {
+    database: Database,
+    scope: Scope,
 }
 
 /// A connection, and what was learnt of the server at its other end.
@@ -52,14 +55,14 @@ pub(super) struct Open {
     server: session::Server,
 }
 
-impl Driver for MysqlQuery {
+impl Driver for Reader {
     type Connection = Open;
 
     async fn connect(&self) -> Result<Open, ReadError> {
-        let options = self.options()?;
+        let options = self.database.options()?;
         let connected = match options.connect().await {
             // Who listens on this machine need not be proven, so there it can have what it wants.
-            Err(error) if wants_protection(&error) && self.server.host.is_local() => {
+            Err(error) if wants_protection(&error) && self.database.server.host.is_local() => {
                 options.ssl_mode(MySqlSslMode::Required).connect().await
             }
             connected => connected,
@@ -72,9 +75,9 @@ impl Driver for MysqlQuery {
     async fn read(&mut self, open: &mut Open, deadline: Instant) -> ReadResult {
         let Open { connection, server } = open;
         let left = deadline.saturating_duration_since(Instant::now());
-        let answer = server.begin(connection, self, left).await?;
-        let sql = self.statement.chosen(answer.as_deref())?;
-        let asked = Asked { sql: &sql, database: &self.database };
+        let answer = server.begin(connection, &self.database, left).await?;
+        let sql = self.database.statement.chosen(answer.as_deref())?;
+        let asked = Asked { sql: &sql, database: &self.database.name };
         let prepared = (&mut *connection).prepare(AssertSqlSafe(Arc::clone(&sql)).into_sql_str()).await;
         // Prepared once a connection: the library remembers. As a prepared statement it can only be one.
         let statement = prepared.map_err(|error| asked.error(error))?;
@@ -85,13 +88,7 @@ impl Driver for MysqlQuery {
     }
 }
 
-impl MysqlQuery {
-    /// The store that asks this. Nothing is opened yet.
-    #[must_use]
-    pub fn into_store(self) -> Box<dyn Store> {
-        Box::new(Link::new(self))
-    }
-
+impl Reader {
     async fn take(&self, statement: &MySqlStatement, connection: &mut MySqlConnection, asked: Asked<'_>) -> ReadResult {
         let began = clock::monotonic();
         let mut rows = statement.query().fetch(connection);
@@ -102,20 +99,28 @@ impl MysqlQuery {
         // A schema that changed since it was prepared moves the columns of a `SELECT *`: from here on they stay.
         let kinds: Vec<_> = first.columns().iter().map(|column| Kind::of(column.type_info())).collect();
         let columns = columns(first.columns().iter().map(Column::name))?;
-        let mut decoder = Decoder::new(columns, &self.only_lease, self.max_leases);
+        let mut decoder = Decoder::new(columns, &self.scope);
         let mut row = Some(first);
         while let Some(present) = row {
             decoder.row(|at| match (bytes(&present, at), kinds.get(at)) {
-                (Some(bytes), Some(kind)) => kind.value(bytes, self.time_zone),
+                (Some(bytes), Some(kind)) => kind.value(bytes, self.database.time_zone),
                 _ => Value::Null,
             })?;
             row = rows.try_next().await.map_err(|error| asked.error(error))?;
         }
         decoder.finish(at, wall_clock)
     }
+}
+
+impl Database {
+    /// The store that asks this, of which `scope` is kept. Nothing is opened yet.
+    #[must_use]
+    pub fn into_store(self, scope: Scope) -> Box<dyn Store> {
+        Box::new(Link::new(Reader { database: self, scope }))
+    }
 
     fn options(&self) -> Result<MySqlConnectOptions, ReadError> {
-        let Self { server, database, .. } = self;
+        let Self { server, name, .. } = self;
         // What the library would set of its own accord is set before each read, or left as the server has it.
         let options = MySqlConnectOptions::new()
             .set_names(false)
@@ -124,7 +129,7 @@ impl MysqlQuery {
             .no_engine_substitution(false)
             .statement_cache_capacity(STATEMENTS)
             .disable_statement_logging()
-            .database(database)
+            .database(name)
             // The library's own default would be `root`; the server's is a user without a name.
             .username(server.user.as_deref().unwrap_or_default());
         let options = match &server.host {

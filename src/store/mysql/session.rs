@@ -10,7 +10,7 @@ use sqlx::{AssertSqlSafe, Error, raw_sql};
 
 use super::failure::Asked;
 use super::replica::{COLUMNS, Replication, SOURCE};
-use super::{MysqlQuery, bytes};
+use super::{Database, bytes};
 use crate::store::ReadError;
 
 /// What this server has that others have not. MariaDB and MySQL name the limit of a statement differently and measure it
@@ -51,11 +51,11 @@ impl Server {
     pub(super) async fn begin(
         self,
         connection: &mut MySqlConnection,
-        query: &MysqlQuery,
+        database: &Database,
         left: Duration,
     ) -> Result<Option<String>, ReadError> {
-        let sql = self.prelude(query, left);
-        let asked = Asked { sql: &sql, database: &query.database };
+        let sql = self.prelude(database, left);
+        let asked = Asked { sql: &sql, database: &database.name };
         let rows = raw_sql(AssertSqlSafe(&*sql)).fetch_all(connection).await.map_err(|error| asked.error(error))?;
         let (state, answer) = rows.split_first().map_or((None, None), |(state, rest)| (Some(state), rest.first()));
         self.check(state)?;
@@ -80,8 +80,8 @@ impl Server {
         }
     }
 
-    fn prelude(self, query: &MysqlQuery, left: Duration) -> String {
-        let zone = &query.session_time_zone;
+    fn prelude(self, database: &Database, left: Duration) -> String {
+        let zone = &database.session_time_zone;
         // 0 would mean no limit, and waiting for a lock is limited to whole seconds.
         let (left, whole) = (left.max(Duration::from_millis(1)), left.as_secs().saturating_add(1));
         let mut sql = format!("SET NAMES utf8mb4, time_zone = '{zone}', lock_wait_timeout = {}", whole.min(86_400));
@@ -99,7 +99,7 @@ impl Server {
         if self.replication {
             let _ = write!(sql, ", {COLUMNS}{SOURCE}");
         }
-        if let Some(probe) = query.statement.probe() {
+        if let Some(probe) = database.statement.probe() {
             let _ = write!(sql, ";\n{}\n", probe.trim_end().trim_end_matches(';'));
         }
         sql.push_str("; START TRANSACTION READ ONLY");
@@ -119,16 +119,14 @@ mod tests {
 
     fn prelude(limit: Option<Limit>, left: Duration, statement: Statement) -> String {
         let host = Host::Socket("planted".into());
-        let query = MysqlQuery {
+        let database = Database {
             server: crate::store::Server { host, user: None, password: None, tls: Tls::Off },
-            database: "planted".into(),
+            name: "planted".into(),
             statement,
             time_zone: Zone::UTC,
             session_time_zone: "+09:00".parse().unwrap(),
-            only_lease: "own".into(),
-            max_leases: 1,
         };
-        Server { limit, innodb: true, replication: true }.prelude(&query, left)
+        Server { limit, innodb: true, replication: true }.prelude(&database, left)
     }
 
     fn fixed() -> Statement {

@@ -8,21 +8,20 @@ use crate::lease::Epoch;
 use crate::servers;
 use crate::store::PasswordFile;
 
-fn query(port: u16, user: &str, database: &str, password_file: &Path, statement: Statement) -> MysqlQuery {
-    MysqlQuery {
+fn reader(port: u16, user: &str, name: &str, password_file: &Path, statement: Statement) -> Reader {
+    let database = Database {
         server: Server {
             host: Host::Tcp { name: "127.0.0.1".into(), port },
             user: Some(user.into()),
             password: Some(PasswordFile::new(password_file.into())),
             tls: Tls::Off,
         },
-        database: database.into(),
+        name: name.into(),
         statement,
         time_zone: Zone::UTC,
         session_time_zone: SessionZone::default(),
-        only_lease: "own".into(),
-        max_leases: 1,
-    }
+    };
+    Reader { database, scope: Scope { only_lease: "own".into(), max_leases: 1 } }
 }
 
 /// That a client speaks TLS from here on.
@@ -66,8 +65,8 @@ async fn a_password_that_a_server_takes_over_protected_connections_alone_is_sent
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("password");
     std::fs::write(&file, "planted").unwrap();
-    let query = query(port, "planted", "planted", &file, Statement::Fixed("SELECT 'planted'".into()));
-    let error = query.connect().await.map(drop).unwrap_err();
+    let reader = reader(port, "planted", "planted", &file, Statement::Fixed("SELECT 'planted'".into()));
+    let error = reader.connect().await.map(drop).unwrap_err();
     assert_eq!(server.join().unwrap(), (0, SSL));
     // The second connection was cut off; whatever went wrong, nothing of it is told.
     assert!(matches!(error, ReadError::Unreachable(_)) && !error.to_string().contains("planted"), "{error}");
@@ -87,7 +86,7 @@ async fn of_several_statements_the_one_is_asked_that_fits_what_is_stored_now() {
         variants: [variant("two", 2), variant("three", 3)].into(),
     };
     let login = database.reader();
-    let mut store = query(server.port(), login.name(), database.name(), login.password_file(), statement).into_store();
+    let mut store = Link::new(reader(server.port(), login.name(), database.name(), login.password_file(), statement));
     for epoch in [2, 3, 2] {
         database.execute(&format!("UPDATE version SET number = {epoch}"));
         let taken = store.read(Instant::now() + Duration::from_secs(60)).await.unwrap();

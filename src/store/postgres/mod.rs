@@ -20,29 +20,32 @@ use super::column::{Value, columns};
 use super::link::{Driver, Link};
 use super::rows::{Decoder, no_row};
 use super::transport::{Pem, pem};
-use super::{Host, Identity, ReadError, ReadResult, Server, Statement, Store, Taken, Tls, Zone};
+use super::{Host, Identity, ReadError, ReadResult, Scope, Server, Statement, Store, Taken, Tls, Zone};
 use crate::clock;
 use crate::lease::At;
 use failure::{Failure, of_query, read_error};
 use value::Kind;
 
 /// Which database to read, as whom, and what to ask it.
-#[derive(Clone, Debug)]
-pub struct PostgresQuery {
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Database {
     /// The server.
     pub server: Server,
-    /// The database's name.
-    pub database: Box<str>,
+    /// Its name.
+    pub name: Box<str>,
     /// The schema that unqualified names are looked up in; the user's own default if none is given.
     pub schema: Option<Box<str>>,
     /// What is asked.
     pub statement: Statement,
     /// What a `timestamp` without time zone means.
     pub time_zone: Zone,
-    /// The name of the only lease, where the query returns no column `lease`.
-    pub only_lease: Arc<str>,
-    /// How many leases are kept, the first by name.
-    pub max_leases: usize,
+}
+
+/// Asks one database, again and again.
+#[derive(Debug)]
+struct Reader {
+    database: Database,
+    scope: Scope,
 }
 
 /// A connection, and the statement that fits what is stored there.
@@ -54,11 +57,11 @@ pub(super) struct Open {
     unconverted: bool,
 }
 
-impl Driver for PostgresQuery {
+impl Driver for Reader {
     type Connection = Open;
 
     async fn connect(&self) -> Result<Open, ReadError> {
-        let mut connection = self.options()?.connect().await.map_err(read_error)?;
+        let mut connection = self.database.options()?.connect().await.map_err(read_error)?;
         let encoding: String = sqlx::raw_sql("SHOW server_encoding")
             .fetch_one(&mut connection)
             .await
@@ -68,8 +71,8 @@ impl Driver for PostgresQuery {
         // would cost the whole reading.
         let unconverted = encoding == "SQL_ASCII";
         let mut answer = None;
-        if let Some(probe) = self.statement.probe() {
-            let prelude = self.prelude(PROBE_LIMIT_MS, unconverted);
+        if let Some(probe) = self.database.statement.probe() {
+            let prelude = self.database.prelude(PROBE_LIMIT_MS, unconverted);
             connection.execute(AssertSqlSafe(prelude)).await.map_err(read_error)?;
             let asked = sqlx::query_scalar(AssertSqlSafe(Arc::clone(probe))).persistent(false);
             let answered: Option<Option<String>> =
@@ -77,7 +80,7 @@ impl Driver for PostgresQuery {
             connection.execute("COMMIT").await.map_err(read_error)?;
             answer = answered.flatten();
         }
-        let sql = self.statement.chosen(answer.as_deref())?;
+        let sql = self.database.statement.chosen(answer.as_deref())?;
         Ok(Open { connection, sql, unconverted })
     }
 
@@ -94,25 +97,56 @@ impl Driver for PostgresQuery {
     }
 }
 
+impl Reader {
+    async fn read_once(&self, open: &mut Open, deadline: Instant) -> Result<Taken, Failure> {
+        let left = deadline.saturating_duration_since(Instant::now()).as_millis();
+        // 0 would mean no limit.
+        let limit = u32::try_from(left).unwrap_or(u32::MAX).max(1);
+        let prelude = self.database.prelude(limit, open.unconverted);
+        open.connection.execute(AssertSqlSafe(prelude)).await.map_err(read_error)?;
+        let began = clock::monotonic();
+        let mut first = None;
+        {
+            // Not kept on the server under a name, which a pooler would not know on its next server connection.
+            let query = sqlx::query(AssertSqlSafe(Arc::clone(&open.sql))).persistent(false);
+            let mut rows = query.fetch(&mut open.connection);
+            while let Some(row) = rows.try_next().await? {
+                let decoding = match &mut first {
+                    Some(decoding) => decoding,
+                    None => first.insert(Decoding::begin(&self.scope, &row, began)?),
+                };
+                decoding.take(&row, self.database.time_zone)?;
+            }
+        }
+        let Some(decoding) = first else { return Err(without_rows(open).await.into()) };
+        // After the rows, because asked before them it would fix the snapshot before the clock was read.
+        let last = sqlx::raw_sql("SELECT pg_is_in_recovery(); COMMIT");
+        match open.connection.fetch_optional(last).await?.map(|row| row.try_get(0)) {
+            Some(Ok(false)) => Ok(decoding.decoder.finish(decoding.at, decoding.wall_clock)?),
+            _ => Err(failure::standby().into()),
+        }
+    }
+}
+
 /// How long a probe may take on the server. It looks at a catalogue or at one row.
 const PROBE_LIMIT_MS: u32 = 2_000;
 
-impl PostgresQuery {
-    /// The store that asks this. Nothing is opened yet.
+impl Database {
+    /// The store that asks this, of which `scope` is kept. Nothing is opened yet.
     #[must_use]
-    pub fn into_store(self) -> Box<dyn Store> {
-        Box::new(Link::new(self))
+    pub fn into_store(self, scope: Scope) -> Box<dyn Store> {
+        Box::new(Link::new(Reader { database: self, scope }))
     }
 
     fn options(&self) -> Result<PgConnectOptions, ReadError> {
-        let Self { server, database, .. } = self;
+        let Self { server, name, .. } = self;
         // Sizes and formats of numbers are not asked for as text, and a pooler may not know the parameter.
         let options = PgConnectOptions::new_without_pgpass()
             .application_name("lease-exporter")
             .extra_float_digits(None)
             .statement_cache_capacity(0)
             .disable_statement_logging()
-            .database(database);
+            .database(name);
         let options = match &server.host {
             Host::Tcp { name, port } => options.host(name).port(*port),
             Host::Socket(path) => {
@@ -144,35 +178,6 @@ impl PostgresQuery {
                 }
             }
         })
-    }
-
-    async fn read_once(&self, open: &mut Open, deadline: Instant) -> Result<Taken, Failure> {
-        let left = deadline.saturating_duration_since(Instant::now()).as_millis();
-        // 0 would mean no limit.
-        let limit = u32::try_from(left).unwrap_or(u32::MAX).max(1);
-        let prelude = self.prelude(limit, open.unconverted);
-        open.connection.execute(AssertSqlSafe(prelude)).await.map_err(read_error)?;
-        let began = clock::monotonic();
-        let mut first = None;
-        {
-            // Not kept on the server under a name, which a pooler would not know on its next server connection.
-            let query = sqlx::query(AssertSqlSafe(Arc::clone(&open.sql))).persistent(false);
-            let mut rows = query.fetch(&mut open.connection);
-            while let Some(row) = rows.try_next().await? {
-                let decoding = match &mut first {
-                    Some(decoding) => decoding,
-                    None => first.insert(Decoding::begin(self, &row, began)?),
-                };
-                decoding.take(&row, self.time_zone)?;
-            }
-        }
-        let Some(decoding) = first else { return Err(without_rows(open).await.into()) };
-        // After the rows, because asked before them it would fix the snapshot before the clock was read.
-        let last = sqlx::raw_sql("SELECT pg_is_in_recovery(); COMMIT");
-        match open.connection.fetch_optional(last).await?.map(|row| row.try_get(0)) {
-            Some(Ok(false)) => Ok(decoding.decoder.finish(decoding.at, decoding.wall_clock)?),
-            _ => Err(failure::standby().into()),
-        }
     }
 
     /// Begins the transaction and sets, for it alone, what must hold in it: in one round trip.
@@ -217,11 +222,11 @@ struct Decoding {
 
 impl Decoding {
     /// Once the first row is there: the snapshot and the store's clock are fixed then.
-    fn begin(query: &PostgresQuery, row: &PgRow, began: Duration) -> Result<Self, ReadError> {
+    fn begin(scope: &Scope, row: &PgRow, began: Duration) -> Result<Self, ReadError> {
         let (at, wall_clock) = (At { began, ended: clock::monotonic() }, clock::unix_seconds());
         let columns = columns(row.columns().iter().map(|column| column.name()))?;
         let kinds = row.columns().iter().map(|column| Kind::of(column.type_info())).collect();
-        Ok(Self { decoder: Decoder::new(columns, &query.only_lease, query.max_leases), kinds, at, wall_clock })
+        Ok(Self { decoder: Decoder::new(columns, scope), kinds, at, wall_clock })
     }
 
     fn take(&mut self, row: &PgRow, zone: Zone) -> Result<(), ReadError> {

@@ -11,14 +11,14 @@ use redis::{
 use tokio::time::timeout;
 
 use super::failure::{answered, not_understood, read_error};
-use super::{Place, RedisKeys};
+use super::{Keyspace, Place};
 use crate::store::transport::{Pem, pem};
 use crate::store::{Host, Identity, ReadError, Tls};
 
 /// How long one sentinel may take before the next is asked.
 const SENTINEL_LIMIT: Duration = Duration::from_millis(500);
 
-impl RedisKeys {
+impl Keyspace {
     /// Opens a connection to the server, as the user and on the database that are configured.
     pub(super) async fn open(&self) -> Result<MultiplexedConnection, ReadError> {
         let introduction = self.introduction()?;

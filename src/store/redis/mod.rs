@@ -14,14 +14,12 @@ mod schedule;
 #[cfg(test)]
 mod tests;
 
-use std::sync::Arc;
-
 use redis::aio::MultiplexedConnection;
 use tokio::time::Instant;
 
 use super::keys::KeyLayout;
 use super::link::{Driver, Link};
-use super::{Host, Limited, PasswordFile, ReadError, ReadResult, Store, Taken, Tls};
+use super::{Host, Limited, PasswordFile, ReadError, ReadResult, Scope, Store, Taken, Tls};
 use crate::clock;
 use crate::lease::At;
 use answer::Decoder;
@@ -46,7 +44,7 @@ pub enum Place {
 
 /// Which keys to read, where and as whom.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct RedisKeys {
+pub struct Keyspace {
     /// Where the server is.
     pub place: Place,
     /// The user that the exporter reads as; the server's `default` if none is given.
@@ -59,10 +57,15 @@ pub struct RedisKeys {
     pub database: u32,
     /// Where the leases are in it.
     pub layout: KeyLayout,
-    /// The name of the lease, where there is one key alone.
-    pub only_lease: Arc<str>,
-    /// How many leases are kept, the first by name.
-    pub max_leases: usize,
+}
+
+/// Reads keys, again and again.
+#[derive(Debug)]
+struct Reader {
+    keyspace: Keyspace,
+    scope: Scope,
+    /// They outlast a connection.
+    schedules: Schedules,
 }
 
 /// A connection, and what is known of the server.
@@ -80,26 +83,29 @@ enum Expiry {
     Left,
 }
 
-impl RedisKeys {
-    /// The store that reads these. Nothing is opened yet.
+impl Keyspace {
+    /// The store that reads these, of which `scope` is kept. Nothing is opened yet.
     #[must_use]
-    pub fn into_store(self) -> Box<dyn Store> {
-        let schedules = Schedules::new(self.max_leases);
-        Box::new(Link::new(Reader { keys: self, schedules }))
+    pub fn into_store(self, scope: Scope) -> Box<dyn Store> {
+        let schedules = Schedules::new(scope.max_leases);
+        Box::new(Link::new(Reader { keyspace: self, scope, schedules }))
     }
+}
 
+impl Reader {
     /// The keys that are leases now.
     async fn subjects(&self, connection: &mut MultiplexedConnection, kept: &mut Limited) -> Result<Names, ReadError> {
-        if !self.layout.leases.is_many() {
-            return Ok(Names::one(self.layout.leases.text(), &self.only_lease));
+        let layout = &self.keyspace.layout;
+        if !layout.leases.is_many() {
+            return Ok(Names::one(layout.leases.text(), &self.scope.only_lease));
         }
-        let mut names = Names::new(self.max_leases);
-        let pattern = self.layout.leases.text();
+        let mut names = Names::new(self.scope.max_leases);
+        let pattern = layout.leases.text();
         let mut cursor = b"0".to_vec();
         loop {
             let scan = redis::cmd("SCAN").arg(cursor).arg("MATCH").arg(&pattern).arg("COUNT").arg(1_000).to_owned();
             let (next, keys) = answer::scanned(connection.send_packed_command(&scan).await.map_err(read_error)?)?;
-            keys.into_iter().for_each(|key| names.add(&self.layout, key, kept));
+            keys.into_iter().for_each(|key| names.add(layout, key, kept));
             if next == b"0" {
                 return Ok(names);
             }
@@ -108,19 +114,11 @@ impl RedisKeys {
     }
 }
 
-/// Reads keys, again and again.
-#[derive(Debug)]
-struct Reader {
-    keys: RedisKeys,
-    /// They outlast a connection.
-    schedules: Schedules,
-}
-
 impl Driver for Reader {
     type Connection = Open;
 
     fn late_to_connect(&self) -> &'static str {
-        match self.keys.tls {
+        match self.keyspace.tls {
             Tls::Off => "connecting took too long",
             // A server that does not waits for the rest of what it takes for a command.
             Tls::Verify { .. } => "connecting took too long; the other side may not speak TLS",
@@ -128,13 +126,13 @@ impl Driver for Reader {
     }
 
     async fn connect(&self) -> Result<Open, ReadError> {
-        Ok(Open { connection: self.keys.open().await?, expiry: Expiry::Time })
+        Ok(Open { connection: self.keyspace.open().await?, expiry: Expiry::Time })
     }
 
     async fn read(&mut self, open: &mut Open, _deadline: Instant) -> ReadResult {
-        let RedisKeys { layout, max_leases, .. } = &self.keys;
-        let mut kept = Limited::new(*max_leases);
-        let mut names = self.keys.subjects(&mut open.connection, &mut kept).await?;
+        let layout = &self.keyspace.layout;
+        let mut kept = Limited::new(self.scope.max_leases);
+        let mut names = self.subjects(&mut open.connection, &mut kept).await?;
         let subjects = names.take();
         // What is due by then is counted in the transaction, whose own clock cannot be an argument in it.
         let counted_to = match layout.counts_due() {

@@ -11,7 +11,7 @@ use crate::clock;
 use crate::lease::At;
 use crate::store::column::{Value, columns};
 use crate::store::rows::{Decoder, no_row};
-use crate::store::{ReadError, Taken};
+use crate::store::{ReadError, Scope, Taken};
 
 /// How many steps of SQLite's virtual machine pass between two looks at the clock: some tens of microseconds.
 const STEPS_BETWEEN_LOOKS: i32 = 10_000;
@@ -20,16 +20,14 @@ const STEPS_BETWEEN_LOOKS: i32 = 10_000;
 #[derive(Debug)]
 pub struct Query {
     sql: Arc<str>,
-    /// The name of the only lease, where the query returns no column `lease`.
-    only_lease: Arc<str>,
-    max_leases: usize,
+    scope: Scope,
 }
 
 impl Query {
-    /// A query of the source named `source`, whose first `max_leases` leases by name are kept.
+    /// A query, and which leases are kept of what it returns.
     #[must_use]
-    pub const fn new(sql: Arc<str>, source: Arc<str>, max_leases: usize) -> Self {
-        Self { sql, only_lease: source, max_leases }
+    pub const fn new(sql: Arc<str>, scope: Scope) -> Self {
+        Self { sql, scope }
     }
 
     /// Runs the query and makes a reading of its rows.
@@ -65,7 +63,7 @@ impl Query {
         };
         // A schema that changed meanwhile moves the columns of a `SELECT *`: only from here on do they stay where they are.
         let columns = columns(first.as_ref().column_names().into_iter())?;
-        let mut decoder = Decoder::new(columns, &self.only_lease, self.max_leases);
+        let mut decoder = Decoder::new(columns, &self.scope);
         take(&mut decoder, first)?;
         while let Some(row) = rows.next()? {
             take(&mut decoder, row)?;

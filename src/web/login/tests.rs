@@ -23,6 +23,10 @@ fn basic(user: &str, password: &str) -> HeaderMap {
     header(&format!("Basic {}", STANDARD.encode(format!("{user}:{password}"))))
 }
 
+fn peer(number: u8) -> Peer {
+    Peer::new(Some([192, 0, 2, number].into()))
+}
+
 fn login() -> Login {
     Login::new([7; 32])
 }
@@ -45,7 +49,11 @@ async fn only_the_right_password_of_a_user_is_let_in() {
         ("ONE", "right", Verdict::Refused),
     ] {
         for time in ["first", "again"] {
-            assert_eq!(login.verdict(&users, &basic(user, password)).await, verdict, "{user}:{password} {time}");
+            assert_eq!(
+                login.verdict(&users, &basic(user, password), peer(1)).await,
+                verdict,
+                "{user}:{password} {time}"
+            );
         }
     }
 }
@@ -56,10 +64,10 @@ async fn a_user_and_nobody_cost_the_same_number_of_checks() {
     for (user, password) in [("one", "wrong"), ("two", "wrong"), ("nobody", "wrong"), ("", "wrong")] {
         let login = login();
         for time in 0..3 {
-            assert_eq!(login.verdict(&users, &basic(user, password)).await, Verdict::Refused, "{user} {time}");
+            assert_eq!(login.verdict(&users, &basic(user, password), peer(1)).await, Verdict::Refused, "{user} {time}");
             assert_eq!(checked(&login), 1, "{user} {time}");
         }
-        login.verdict(&users, &basic(user, "another")).await;
+        login.verdict(&users, &basic(user, "another"), peer(1)).await;
         assert_eq!(checked(&login), 2, "{user}");
     }
 }
@@ -79,16 +87,16 @@ async fn who_says_nothing_that_can_be_read_costs_nothing() {
     let (users, login) = (users(), login());
     let unreadable = ["", "Basic", "Basic ", "Basic !!!", "Basic b25l", "Bearer b25lOnJpZ2h0", "Basicb25lOnJpZ2h0"];
     for headers in unreadable.map(header).into_iter().chain([HeaderMap::new()]) {
-        assert_eq!(login.verdict(&users, &headers).await, Verdict::Refused, "{headers:?}");
+        assert_eq!(login.verdict(&users, &headers, peer(1)).await, Verdict::Refused, "{headers:?}");
     }
     assert_eq!(checked(&login), 0);
-    assert_eq!(login.verdict(&users, &header("bAsIc   b25lOnJpZ2h0")).await, Verdict::Admitted);
+    assert_eq!(login.verdict(&users, &header("bAsIc   b25lOnJpZ2h0"), peer(1)).await, Verdict::Admitted);
 }
 
 #[tokio::test]
 async fn a_password_longer_than_bcrypt_looks_at_is_refused() {
     let (users, login) = (users(), login());
-    assert_eq!(login.verdict(&users, &basic("one", &"right".repeat(20))).await, Verdict::Refused);
+    assert_eq!(login.verdict(&users, &basic("one", &"right".repeat(20)), peer(1)).await, Verdict::Refused);
 }
 
 #[tokio::test]
@@ -97,7 +105,7 @@ async fn many_at_once_with_the_same_password_cost_one_check() {
     let asking: Vec<_> = (0..200)
         .map(|_| {
             let (users, login) = (Arc::clone(&users), Arc::clone(&login));
-            tokio::spawn(async move { login.verdict(&users, &basic("one", "right")).await })
+            tokio::spawn(async move { login.verdict(&users, &basic("one", "right"), peer(1)).await })
         })
         .collect();
     for asked in asking {
@@ -107,15 +115,42 @@ async fn many_at_once_with_the_same_password_cost_one_check() {
 }
 
 #[tokio::test]
+async fn one_who_guesses_keeps_a_user_from_elsewhere_waiting_for_few_checks_alone() {
+    let (users, login) = (Arc::new(users()), Arc::new(login()));
+    let guess = |guess: usize| {
+        let (users, login) = (Arc::clone(&users), Arc::clone(&login));
+        tokio::spawn(async move { login.verdict(&users, &basic("one", &guess.to_string()), peer(1)).await })
+    };
+    let turn = Arc::clone(&login.turn).acquire_owned().await.unwrap();
+    let guesses: Vec<_> = (0..200).map(guess).collect();
+    while login.waiting().len() < WAITING {
+        tokio::task::yield_now().await;
+    }
+    let (of_user, headers) = (Arc::clone(&login), basic("one", "right"));
+    let user = async { of_user.verdict(&users, &headers, peer(2)).await };
+    let (verdict, ()) = tokio::join!(biased; user, async { drop(turn) });
+    assert_eq!(verdict, Verdict::Admitted);
+    assert_eq!(checked(&login), WAITING + 1);
+    let mut verdicts = Vec::new();
+    for guess in guesses {
+        verdicts.push(guess.await.unwrap());
+    }
+    let of = |verdict| verdicts.iter().filter(|other| **other == verdict).count();
+    assert_eq!((of(Verdict::Refused), of(Verdict::Busy)), (WAITING, 200 - WAITING));
+    assert!(login.waiting().is_empty());
+    assert_eq!(login.verdict(&users, &basic("two", "also right"), peer(1)).await, Verdict::Admitted, "later");
+}
+
+#[tokio::test]
 async fn guesses_are_forgotten_in_time_and_push_out_no_user() {
     let (users, login) = (users(), login());
-    login.verdict(&users, &basic("one", "right")).await;
+    login.verdict(&users, &basic("one", "right"), peer(1)).await;
     for guess in 0..KEPT + 10 {
-        login.verdict(&users, &basic("one", &guess.to_string())).await;
+        login.verdict(&users, &basic("one", &guess.to_string()), peer(1)).await;
     }
     assert_eq!(login.refused.0.lock().unwrap().len(), KEPT);
     let before = checked(&login);
-    assert_eq!(login.verdict(&users, &basic("one", "right")).await, Verdict::Admitted);
+    assert_eq!(login.verdict(&users, &basic("one", "right"), peer(1)).await, Verdict::Admitted);
     assert_eq!(checked(&login), before);
     assert!(!format!("{login:?}").contains("right"));
 }

@@ -59,9 +59,12 @@ async fn what_is_compressed_says_so_and_is_as_long_as_it_says() {
         let head = ask_with(server.address, "HEAD", path, headers).await;
         assert_eq!(plain.header("content-encoding"), None, "{path}");
         assert_eq!(plain.header("vary"), Some(vary), "{path}");
+        // Only what has to be made to answer HEAD tells whether it is worth compressing.
+        let of_one = path.contains("planner");
+        assert_eq!(head.header("content-encoding"), of_one.then_some("gzip"), "{path}");
+        assert_eq!(packed.header("content-encoding"), Some("gzip"), "{path}");
         for answer in [&packed, &head] {
             assert_eq!(answer.status, 200, "{path}");
-            assert_eq!(answer.header("content-encoding"), Some("gzip"), "{path}");
             assert_eq!(answer.header("vary"), Some(vary), "{path}");
             assert_eq!(answer.header("content-type"), plain.header("content-type"), "{path}");
         }
@@ -70,7 +73,7 @@ async fn what_is_compressed_says_so_and_is_as_long_as_it_says() {
         assert_eq!(head.length, 0);
         // A page says when it was made, so that it may differ by a byte or two.
         if plain.header("content-type") != Some("text/html; charset=utf-8") {
-            assert_eq!(head.header("content-length"), Some(&*length), "{path}");
+            assert_eq!(head.header("content-length"), of_one.then_some(&*length), "{path}");
             assert_eq!(packed.body, plain.body, "{path}");
         }
     }

@@ -4,9 +4,12 @@ use std::io::{ErrorKind, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpStream};
 use std::time::Duration;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use tokio::task::spawn_blocking;
 
 use super::LONG;
+use crate::clock;
 
 /// An answer, taken apart.
 #[derive(Debug)]
@@ -34,6 +37,13 @@ impl Answer {
         let headers = lines.map(|line| line.split_once(": ").unwrap());
         let headers = headers.map(|(name, value)| (name.to_ascii_lowercase(), value.to_owned())).collect();
         let mut answer = Self { status, headers, body: String::new(), length: body.len() };
+        let whole;
+        let body = if answer.header("transfer-encoding") == Some("chunked") {
+            whole = joined(body);
+            &whole
+        } else {
+            body
+        };
         // The answer to HEAD has none, compressed or not.
         if answer.header("content-encoding") == Some("gzip") && !body.is_empty() {
             flate2::read::GzDecoder::new(body).read_to_string(&mut answer.body).unwrap();
@@ -41,6 +51,21 @@ impl Answer {
             answer.body = String::from_utf8(body.to_vec()).unwrap();
         }
         answer
+    }
+}
+
+/// The chunks of a body that came to its end, joined.
+fn joined(mut chunks: &[u8]) -> Vec<u8> {
+    let mut whole = Vec::new();
+    loop {
+        let line = chunks.windows(2).position(|two| two == b"\r\n").expect("it has no end");
+        let length = usize::from_str_radix(std::str::from_utf8(&chunks[..line]).unwrap(), 16).unwrap();
+        let begins = line + 2;
+        whole.extend_from_slice(&chunks[begins..begins + length]);
+        chunks = &chunks[begins + length + 2..];
+        if length == 0 {
+            return whole;
+        }
     }
 }
 
@@ -61,11 +86,16 @@ impl Client {
     /// What comes until the server closes the connection, or resets it.
     pub(super) async fn rest(mut self) -> Vec<u8> {
         spawn_blocking(move || {
-            let mut bytes = Vec::new();
-            match self.0.read_to_end(&mut bytes) {
-                Ok(_) => bytes,
-                Err(error) if error.kind() == ErrorKind::ConnectionReset => bytes,
-                Err(error) => panic!("the server did not close: {error}"),
+            let (mut bytes, mut some) = (Vec::new(), vec![0; 64 * 1024]);
+            let began = clock::monotonic();
+            loop {
+                assert!(clock::monotonic() - began < LONG, "the server did not close");
+                match self.0.read(&mut some) {
+                    Ok(0) => return bytes,
+                    Ok(read) => bytes.extend_from_slice(&some[..read]),
+                    Err(error) if error.kind() == ErrorKind::ConnectionReset => return bytes,
+                    Err(error) => panic!("the server did not close: {error}"),
+                }
             }
         })
         .await
@@ -84,6 +114,25 @@ impl Client {
             let silent = self.0.peek(&mut [0]).is_err_and(|error| error.kind() == ErrorKind::WouldBlock);
             self.0.set_read_timeout(Some(LONG)).unwrap();
             (silent, self)
+        })
+        .await
+        .unwrap()
+    }
+
+    /// Whether the server leaves it open for this long, whatever comes meanwhile.
+    pub(super) async fn stays_open_for(mut self, patience: Duration) -> (bool, Self) {
+        spawn_blocking(move || {
+            self.0.set_read_timeout(Some(patience / 10)).unwrap();
+            let began = clock::monotonic();
+            let mut open = true;
+            while open && clock::monotonic() - began < patience {
+                open = match self.0.read(&mut [0; 4096]) {
+                    Ok(read) => read > 0,
+                    Err(error) => error.kind() == ErrorKind::WouldBlock,
+                };
+            }
+            self.0.set_read_timeout(Some(LONG)).unwrap();
+            (open, self)
         })
         .await
         .unwrap()
@@ -109,4 +158,9 @@ pub(super) async fn request(address: SocketAddr, text: &str) -> Answer {
     let mut client = Client::connect(address);
     client.send(text);
     client.answer().await
+}
+
+/// The header of a login as `one`.
+pub(super) fn login(password: &str) -> String {
+    format!("Authorization: Basic {}\r\n", STANDARD.encode(format!("one:{password}")))
 }

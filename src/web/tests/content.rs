@@ -20,6 +20,8 @@ pub(super) struct Fake {
     panics: bool,
     /// Metrics are only given for each permit of the second, and each request adds one to the first.
     gate: Option<(Arc<Semaphore>, Arc<Semaphore>)>,
+    /// Snapshots are never given, and each request for them adds one.
+    looked: Option<Arc<Semaphore>>,
     /// How much time the last request left.
     pub(super) allowed: Arc<Mutex<Option<Duration>>>,
     /// What the last scrape asked for.
@@ -28,11 +30,17 @@ pub(super) struct Fake {
 
 impl Fake {
     pub(super) fn giving(metrics: Vec<Bytes>) -> Self {
-        Self { metrics, panics: false, gate: None, allowed: Arc::default(), last: Arc::default() }
+        Self { metrics, panics: false, gate: None, looked: None, allowed: Arc::default(), last: Arc::default() }
     }
 
     pub(super) fn plain() -> Self {
         Self::giving(vec![Bytes::from_static(b"a 1\n"), Bytes::new(), Bytes::from_static(b"b 2\n")])
+    }
+
+    /// Content that waits in `snapshots` for ever; the semaphore tells of each that waits.
+    pub(super) fn looking() -> (Self, Arc<Semaphore>) {
+        let looked = Arc::new(Semaphore::new(0));
+        (Self { looked: Some(Arc::clone(&looked)), ..Self::plain() }, looked)
     }
 
     pub(super) fn panicking() -> Self {
@@ -48,6 +56,15 @@ impl Fake {
 }
 
 impl Content for Fake {
+    fn configured(&self, sources: &Chosen) -> Result<(), NotConfigured> {
+        let snapshots = sample::snapshots();
+        let is = |name: &String| snapshots.iter().any(|snapshot| **name == *snapshot.source);
+        match sources {
+            Chosen::Named(names) if !names.iter().all(is) => Err(NotConfigured),
+            Chosen::All | Chosen::Named(_) => Ok(()),
+        }
+    }
+
     async fn metrics(&self, scrape: Scrape, deadline: Instant) -> Result<Encoded, NotConfigured> {
         *self.allowed.lock().unwrap() = Some(deadline - Instant::now());
         assert!(!self.panics, "as asked for");
@@ -56,7 +73,7 @@ impl Content for Fake {
             go.acquire().await.unwrap().forget();
         }
         if let Chosen::Named(names) = &scrape.sources
-            && names != &["documents"]
+            && !names.iter().all(|name| name == "documents")
         {
             return Err(NotConfigured);
         }
@@ -69,6 +86,10 @@ impl Content for Fake {
     }
 
     async fn snapshots(&self, sources: Chosen, _deadline: Instant) -> Result<Vec<Arc<Observed>>, NotConfigured> {
+        if let Some(looked) = &self.looked {
+            looked.add_permits(1);
+            std::future::pending::<()>().await;
+        }
         let observed = |snapshot| Arc::new(Observed::new(Arc::new(snapshot), History::default(), Rendered::default()));
         let snapshots = sample::snapshots();
         match sources {

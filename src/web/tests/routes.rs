@@ -48,10 +48,29 @@ async fn head_answers_as_get_does_without_the_body() {
         let (get, head) = (ask(server.address, "GET", path).await, ask(server.address, "HEAD", path).await);
         assert_eq!(head.status, 200, "{path}");
         assert_eq!(head.body, "", "{path}");
-        for name in ["content-type", "content-length", "cache-control", "vary", "content-security-policy"] {
+        for name in ["content-type", "cache-control", "vary", "content-security-policy", "referrer-policy"] {
             assert_eq!(head.header(name), get.header(name), "{path} {name}");
         }
+        // Where the body would have to be made first, its length is left out.
+        let made = !["/", "/metrics", "/api/v1/leases"].contains(&path);
+        assert_eq!(head.header("content-length"), get.header("content-length").filter(|_| made), "{path}");
+        assert_eq!(head.header("transfer-encoding"), None, "{path}");
     }
+    for path in ["/metrics?source=nobody", "/api/v1/leases?source=nobody", "/api/v1/leases/documents/nobody"] {
+        let (get, head) = (ask(server.address, "GET", path).await, ask(server.address, "HEAD", path).await);
+        assert_eq!((get.status, head.status), (404, 404), "{path}");
+    }
+}
+
+#[tokio::test]
+async fn head_looks_at_no_source_where_what_is_there_does_not_matter() {
+    let (content, looks) = Fake::looking();
+    let last = Arc::clone(&content.last);
+    let server = Server::start(content, Settings { max_requests: 1, ..Settings::default() }, Limits::default()).await;
+    for path in ["/metrics", "/", "/api/v1/leases?source=documents"] {
+        assert_eq!(ask(server.address, "HEAD", path).await.status, 200, "{path}");
+    }
+    assert_eq!((looks.available_permits(), last.lock().unwrap().take()), (0, None));
 }
 
 #[tokio::test]

@@ -79,6 +79,8 @@ fn users_come_and_go_without_a_restart_and_a_wrong_file_keeps_them() {
         exporter.log().contains("the web configuration cannot be used").then_some(())
     });
     assert!(!exporter.log().contains(PASSWORD), "{}", exporter.log());
+    let told = || ask(&exporter, "/metrics", &login("second", "x")).body;
+    assert!(told().contains("\nlease_exporter_web_config_last_reload_successful 0\n"), "{}", told());
     std::fs::remove_file(folder.path().join("web.yml")).unwrap();
     eventually("the file that is gone to be told", || {
         assert_eq!(of("second", "x"), 200, "nobody is let in because a file is gone");
@@ -86,6 +88,7 @@ fn users_come_and_go_without_a_restart_and_a_wrong_file_keeps_them() {
     });
     configure(folder.path(), "");
     eventually("everybody to be let in", || (ask(&exporter, "/metrics", "").status == 200).then_some(()));
+    assert!(told().contains("\nlease_exporter_web_config_last_reload_successful 1\n"), "{}", told());
 }
 
 #[test]
