@@ -106,9 +106,12 @@ impl Answer {
         let status = head.split(' ').nth(1).and_then(|status| status.parse().ok());
         let status = status.ok_or_else(|| io::Error::other(format!("no status in {head:?}")))?;
         let answer = Self { status, head, body: Vec::new() };
+        if method == "HEAD" {
+            return Ok(answer);
+        }
         let length = answer.header("content-length").and_then(|length| length.parse().ok());
-        let length: usize = length.ok_or_else(|| io::Error::other(format!("no length in {:?}", answer.head)))?;
-        let mut body = vec![0; if method == "HEAD" { 0 } else { length }];
+        let length = length.ok_or_else(|| io::Error::other(format!("no length in {:?}", answer.head)))?;
+        let mut body = vec![0; length];
         stream.read_exact(&mut body)?;
         Ok(Self { body, ..answer })
     }

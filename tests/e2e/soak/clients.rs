@@ -60,7 +60,7 @@ fn goes_on(stage: &Stage, mut random: Random, mut act: impl FnMut(&mut Random)) 
 fn write_on(stage: &Stage, place: &Place) {
     let _stops = stage.stops_with_guard();
     // To a server it is a program of its own that writes.
-    let pause = if place.store.connections().is_some() { 250 } else { 60 };
+    let pause = if place.turn().connections().is_some() { 250 } else { 60 };
     while !stage.is_stopped() {
         place.turn().write();
         thread::sleep(Duration::from_millis(pause));

@@ -143,10 +143,9 @@ fn at_rest(stage: &Stage, before: Option<&Quiet>) -> Quiet {
     assert!(series <= most, "{series} series, where {most} are enough");
     for place in &stage.places {
         let expected = place.store.sources().len();
-        if place.store.connections().is_some() {
+        if place.turn().connections().is_some() {
             eventually(&format!("one connection for each source of {}", place.store.name()), || {
-                let _turn = place.turn();
-                (place.store.connections() == Some(expected)).then_some(())
+                (place.turn().connections() == Some(expected)).then_some(())
             });
         }
     }
@@ -246,8 +245,8 @@ fn ends_well(stage: Stage) {
     assert!(!finished.stderr.contains("a bug:"), "{}", finished.stderr);
     assert!(!door.socket.exists(), "its socket goes with it");
     for place in &places {
-        if place.store.connections().is_some() {
-            eventually("no connection to be left", || (place.store.connections() == Some(0)).then_some(()));
+        if place.turn().connections().is_some() {
+            eventually("no connection to be left", || (place.turn().connections() == Some(0)).then_some(()));
         }
     }
 }

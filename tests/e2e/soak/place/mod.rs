@@ -97,6 +97,11 @@ impl Turn<'_> {
         self.leases.epoch += 1;
         self.store.write(&self.leases);
     }
+
+    /// How many connections the exporter has there; nothing if it is no server.
+    pub(super) fn connections(&self) -> Option<usize> {
+        self.store.connections()
+    }
 }
 
 /// One place of each kind that the tests are not to do without.
