@@ -40,11 +40,19 @@ impl Redis {
         Self { keyspace, proxy, server, passwords: AtomicU32::new(0) }
     }
 
+    /// The reader's password, as it now is at the server.
+    fn password(&self) -> String {
+        format!("password-{}", self.passwords.load(Ordering::SeqCst))
+    }
+
+    /// Gives the reader a password that nobody had before, and does not tell the exporter: whoever logs in meanwhile with
+    /// the one before is sent away as well.
     fn change_password(&self) {
-        let password = format!("password-{}", self.passwords.fetch_add(1, Ordering::SeqCst));
-        self.keyspace.command(&["ACL", "SETUSER", self.keyspace.reader(), "resetpass", &format!(">{password}")]);
+        self.passwords.fetch_add(1, Ordering::SeqCst);
+        let password = format!(">{}", self.password());
+        self.keyspace.command(&["ACL", "SETUSER", self.keyspace.reader(), "resetpass", &password]);
         self.keyspace.command(&["ACL", "SAVE"]);
-        fs::write(self.keyspace.password_file(), password).unwrap();
+        self.proxy.end_all(End::Reset);
     }
 
     fn rights(&self, rights: &[&str]) {
@@ -82,11 +90,8 @@ impl Store for Redis {
         faults.push(Fault::new("rights withdrawn", || self.rights(&["-@read"]), || self.rights(&["+@read", "-keys"])));
         faults.push(Fault::new(
             "password changed",
-            || {
-                fs::write(self.keyspace.password_file(), "not the password").unwrap();
-                self.proxy.end_all(End::Reset);
-            },
             || self.change_password(),
+            || fs::write(self.keyspace.password_file(), self.password()).unwrap(),
         ));
         faults
     }

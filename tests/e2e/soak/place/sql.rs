@@ -69,16 +69,23 @@ impl Sql {
         }
     }
 
-    /// Gives the reader a password that nobody had before, and tells the exporter.
+    /// The reader's password, as it now is at the server.
+    fn password(&self) -> String {
+        format!("password-{}", self.passwords.load(Ordering::SeqCst))
+    }
+
+    /// Gives the reader a password that nobody had before, and does not tell the exporter: whoever logs in meanwhile with
+    /// the one before is sent away as well.
     fn change_password(&self) {
-        let password = format!("password-{}", self.passwords.fetch_add(1, Ordering::SeqCst));
+        self.passwords.fetch_add(1, Ordering::SeqCst);
+        let password = self.password();
         let reader = self.database.reader().name();
         self.database.execute(&if self.is_postgres() {
             format!("ALTER ROLE {reader} PASSWORD '{password}'")
         } else {
             format!("ALTER USER {reader}@'%' IDENTIFIED BY '{password}'")
         });
-        fs::write(self.database.password_file(), password).unwrap();
+        self.proxy.end_all(End::Reset);
     }
 }
 
@@ -122,11 +129,8 @@ impl Store for Sql {
         ));
         faults.push(Fault::new(
             "password changed",
-            || {
-                fs::write(self.database.password_file(), "not the password").unwrap();
-                self.proxy.end_all(End::Reset);
-            },
             || self.change_password(),
+            || fs::write(self.database.password_file(), self.password()).unwrap(),
         ));
         faults
     }
