@@ -1,6 +1,6 @@
 # `make test` is all that a fresh Debian or Ubuntu machine with Rust needs: it installs what is missing, then tests.
 
-.PHONY: test tools bench golden soak
+.PHONY: test tools bench fuzz golden soak
 
 test: tools
 	cargo test --locked
@@ -17,7 +17,18 @@ golden:
 bench:
 	cargo bench --locked
 
-# The soak of the tests for longer: `make soak MINUTES=30`, in the order of a SEED, or of another build by its path, PROGRAM.
-MINUTES ?= 30
+# Fuzz targets for longer than `make test` runs them, each of those whose names begin with TARGET, for so many minutes;
+# src/fuzz/mod.rs lists them. Memory is bounded, in kB, so that what wants all of it is found out.
+TARGET =
+MINUTES = 5
+fuzz:
+	ulimit -v 8388608 && FUZZ_MINUTES=$(MINUTES) cargo test --locked --lib -- --nocapture --test-threads 2 'fuzz::$(TARGET)'
+
+# The soak of the tests for longer: `make soak MINUTES=60`. In another order with SEED, of another build with its path,
+# PROGRAM; tests/e2e/soak/mod.rs says what it is.
+SEED =
+PROGRAM =
+soak: MINUTES = 30
 soak: tools
-	SOAK_MINUTES=$(MINUTES) SOAK_SEED=$(SEED) SOAK_PROGRAM=$(PROGRAM) cargo test --locked --test e2e soak:: -- --nocapture
+	SOAK_MINUTES=$(MINUTES) SOAK_SEED=$(SEED) SOAK_PROGRAM=$(PROGRAM) \
+		cargo test --locked --test e2e -- soak:: --nocapture

@@ -109,6 +109,13 @@ impl Observer {
         Ok(Self { sources: sources.collect(), exposition: self.exposition })
     }
 
+    /// Each source by its name, and the observer that looks at it alone.
+    pub fn apart(&self) -> impl Iterator<Item = (&str, Self)> {
+        let alone =
+            |source: &Arc<Source>| Self { exposition: self.exposition.clone(), sources: vec![Arc::clone(source)] };
+        self.sources.iter().map(move |source| (source.name(), alone(source)))
+    }
+
     /// Looks at every source, side by side, and answers by `deadline` whatever they do.
     pub async fn observe(&self, deadline: Instant) -> Vec<Arc<Observed>> {
         let looks: Vec<_> = self.sources.iter().map(|source| (source, source.look(deadline))).collect();

@@ -19,7 +19,7 @@ use path::SocketFile;
 /// Where to listen.
 #[derive(Clone, Debug, Args)]
 pub(super) struct ListenArguments {
-    /// The address to serve on; without a host, on all; or a socket of this machine; may be given several times
+    /// An address to serve on, or a Unix socket; without a host, all of this machine's; may be given several times
     #[arg(
         long = "web.listen-address",
         value_name = "[HOST]:PORT|unix:PATH",

@@ -5,6 +5,8 @@
 //! so there is one template and one way to render a lease.
 
 mod evidence;
+#[cfg(test)]
+mod fuzz;
 mod lease;
 mod list;
 mod moment;

@@ -8,7 +8,7 @@ use std::fmt::{self, Display, Formatter, Write};
 /// that turns the direction of writing would show a name that it is not, and a zero-width character would make two
 /// leases look like one. A backslash is doubled, so that an escape cannot be mistaken for a name that spells it.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Visible<'a>(pub(super) &'a str);
+pub struct Visible<'a>(pub &'a str);
 
 impl Display for Visible<'_> {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {

@@ -46,6 +46,8 @@ mod server;
 mod site;
 
 #[cfg(test)]
+mod fuzz;
+#[cfg(test)]
 mod tests;
 
 use std::sync::Arc;

@@ -11,12 +11,15 @@
 )]
 
 mod alerts;
+mod build;
 mod changes;
 mod command;
 mod concurrency;
 mod contract;
 mod dashboard;
 mod documentation;
+#[path = "../exposition/mod.rs"]
+mod exposition;
 mod faults;
 mod formats;
 mod harness;
@@ -40,4 +43,5 @@ mod shared_faults;
 mod shared_story;
 mod soak;
 mod story;
+mod terminal;
 mod web;

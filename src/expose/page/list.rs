@@ -1,15 +1,13 @@
 //! Many leases: the worst first, some of them, a page at a time.
 
-use std::cmp::Reverse;
-use std::time::Duration;
-
 use askama::Template;
 
 use super::lease::LeaseView;
 use super::source::SourceView;
 use super::view::{Filter, LEASES_A_PAGE, View};
 use super::{Counts, Looked, Now, SEVERITY, words};
-use crate::lease::{Progress, State, Status};
+use crate::expose::worst_first;
+use crate::lease::{State, Status};
 
 /// What is between the header and the end of the page.
 #[derive(Template)]
@@ -48,8 +46,7 @@ struct Pages {
 }
 
 impl List {
-    /// Leases come in the order of [`SEVERITY`]; those that are stalled or have no leader by how long their work has not
-    /// moved, the longest first; and then by source and name, so that a healthy lease stays in its place.
+    /// The leases that the filter admits, a page of them.
     pub(super) fn of(filter: &Filter, looks: &[Looked<'_>], now: Now) -> Self {
         let snapshots: Vec<_> = looks.iter().map(|look| look.snapshot).collect();
         let counts = Counts::of(&snapshots);
@@ -58,10 +55,7 @@ impl List {
             .flat_map(|look| look.snapshot.leases.iter().map(move |status| (look, status)))
             .filter(|(look, status)| filter.admits(look.snapshot, status))
             .collect();
-        let severity = |state: State| SEVERITY.into_iter().position(|other| other == state);
-        leases.sort_by_key(|(look, status)| {
-            (severity(status.verdict.state), Reverse(unmoved(status)), &look.snapshot.source, &status.lease)
-        });
+        leases.sort_by(|(a, one), (b, other)| worst_first(a.snapshot, one).cmp(&worst_first(b.snapshot, other)));
         let pages = Pages::of(filter, leases.len());
         Self {
             title: title(counts, looks),
@@ -105,18 +99,6 @@ impl Pages {
             before: page.checked_sub(1).map(link),
             after: Some(page + 1).filter(|page| *page < of).map(link),
         }
-    }
-}
-
-/// For how long the work of a lease that needs somebody has not moved, at least; `None`, which is less than any, where
-/// that is not known or does not matter.
-fn unmoved(status: &Status) -> Option<Duration> {
-    if !matches!(status.verdict.state, State::Stalled | State::NoLeader) {
-        return None;
-    }
-    match &status.evidence()?.progress {
-        Progress::Made { when, .. } => when.shown().or_else(|| Some(when.age.lower()).filter(|age| !age.is_zero())),
-        _ => None,
     }
 }
 

@@ -16,6 +16,8 @@ mod users;
 mod watch;
 
 #[cfg(test)]
+mod fuzz;
+#[cfg(test)]
 mod tests;
 
 use std::path::Path;

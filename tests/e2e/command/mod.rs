@@ -1,12 +1,15 @@
 //! The command line: what it says, and with which exit code.
 
-use std::fs;
+mod exits;
+mod help;
+mod manual;
+
 use std::path::Path;
 
-use super::harness::exporter::configure;
-use super::harness::process::{Finished, Process, command};
-use super::harness::store::{STEADY, active, folder, reference};
-use super::harness::{Exporter, check, promtool, run, status};
+use crate::harness::exporter::configure;
+use crate::harness::process::{Finished, Process, command};
+use crate::harness::store::{STEADY, active, folder, reference};
+use crate::harness::{Exporter, check, promtool, run, status};
 
 fn one_source(folder: &Path) -> String {
     drop(reference(&folder.join("scheduler.db")).execute_batch(&active("planner")));
@@ -19,39 +22,6 @@ fn fails(finished: &Finished, code: i32, message: &str) {
     assert_eq!(finished.stderr.trim_end(), message.trim_end());
     assert_eq!(finished.stdout, "");
     assert_eq!(finished.code, Some(code));
-}
-
-#[test]
-fn help_is_as_it_was() {
-    for (name, arguments) in [
-        ("help-serve.txt", &["--help"][..]),
-        ("help-status.txt", &["status", "--help"]),
-        ("help-check.txt", &["check", "--help"]),
-        ("help-presets.txt", &["presets", "--help"]),
-        ("help-demo.txt", &["demo", "--help"]),
-        ("help-scheduler.txt", &["scheduler", "--help"]),
-    ] {
-        let help = run(arguments);
-        assert_eq!(help.code, Some(0), "{}", help.all());
-        assert_eq!(help.stderr, "");
-        let text = help.stdout + "\n";
-        assert!(
-            text.lines().all(|line| line.chars().count() <= 100),
-            "{name} is wider than it was asked to be:\n{text}"
-        );
-        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden").join(name);
-        if std::env::var_os("UPDATE_GOLDEN").is_some() {
-            fs::write(&path, &text).unwrap();
-        }
-        let golden = fs::read_to_string(&path).unwrap_or_default();
-        assert_eq!(golden, text, "{name} differs; UPDATE_GOLDEN=1 rewrites it");
-    }
-}
-
-#[test]
-fn version_is_told() {
-    let version = run(&["--version"]);
-    assert_eq!((version.code, version.stdout), (Some(0), format!("lease-exporter {}", env!("CARGO_PKG_VERSION"))));
 }
 
 #[test]
@@ -83,6 +53,22 @@ fn what_cannot_be_typed_is_refused_with_exit_code_3_and_a_way_out() {
             &["--web.telemetry-path=/-/healthy"],
             "error: invalid value '/-/healthy' for '--web.telemetry-path <PATH>': the exporter serves something else \
              there; choose another path, like `/metrics`\n\nFor more information, try '--help'.",
+        ),
+        (
+            &["presets", "quarz"],
+            "error: invalid value 'quarz' for '[NAME]'\n  \
+             [possible values: airflow, db-scheduler, quartz, redbeat, reference, river, shedlock]\n\n  \
+             tip: a similar value exists: 'quartz'\n\nFor more information, try '--help'.",
+        ),
+        (
+            &["status", "--watch=5"],
+            "error: invalid value '5' for '--watch [<INTERVAL>]': a number needs a unit, such as `5s` or `5m`\n\n\
+             For more information, try '--help'.",
+        ),
+        (
+            &["status", "--watch", "1ms"],
+            "error: invalid value '1ms' for '--watch [<INTERVAL>]': it must be at least `100ms`\n\n\
+             For more information, try '--help'.",
         ),
         (
             &["--log.level=loud"],
