@@ -19,7 +19,7 @@ use crate::harness::{Metrics, eventually, now};
 
 /// How many faults of each place, and how many changes of the configuration, a round has.
 const STEPS: usize = 3;
-/// After so many rounds everything has been used once: caches are full, and threads are there.
+/// After so many rounds, or a sixth of a long run, everything has been used: caches are full, and threads are there.
 const WARM_UP: usize = 2;
 /// How much more memory may be used at the end than after the warm-up, in KiB. An allocator keeps some that is free.
 const GROWTH: u64 = 16 * 1024;
@@ -225,7 +225,7 @@ fn is_complete(stage: &Stage) {
 }
 
 fn report(stage: &Stage, quiet: &[Quiet], took: Duration) {
-    let measured = quiet.iter().skip(WARM_UP).map(|point| point.usage);
+    let measured = after_warm_up(quiet).iter().map(|point| point.usage);
     let each = |choose: fn(u64, u64) -> u64| measured.clone().reduce(|one, other| one.each(other, choose));
     println!("{} requests in {} s:\n{}", stage.requests.all(), took.as_secs(), stage.requests);
     println!("{} faults:\n{}", stage.faults.all(), stage.faults);
@@ -237,9 +237,13 @@ fn report(stage: &Stage, quiet: &[Quiet], took: Duration) {
     println!("at work, at the most: {}", stage.peak.so_far());
 }
 
+fn after_warm_up(quiet: &[Quiet]) -> &[Quiet] {
+    quiet.get(WARM_UP.max(quiet.len() / 6)..).unwrap_or_default()
+}
+
 /// Compares the last third of the quiet points with the first.
 fn is_flat(quiet: &[Quiet]) {
-    let measured: Vec<u64> = quiet.iter().skip(WARM_UP).map(|point| point.usage.anonymous).collect();
+    let measured: Vec<u64> = after_warm_up(quiet).iter().map(|point| point.usage.anonymous).collect();
     assert!(measured.len() >= 3, "too short to compare anything: {} rounds", quiet.len());
     let third = measured.len() / 3;
     let least = |some: &[u64]| some.iter().copied().min().unwrap();
