@@ -1,6 +1,6 @@
 # `make test` is all that a fresh Debian or Ubuntu machine with Rust needs: it installs what is missing, then tests.
 
-.PHONY: test tools bench fuzz golden
+.PHONY: test tools bench fuzz golden soak
 
 test: tools
 	cargo test --locked
@@ -23,3 +23,12 @@ TARGET =
 MINUTES = 5
 fuzz:
 	ulimit -v 8388608 && FUZZ_MINUTES=$(MINUTES) cargo test --locked --lib -- --nocapture --test-threads 2 'fuzz::$(TARGET)'
+
+# The soak of the tests for longer: `make soak MINUTES=60`. In another order with SEED, of another build with its path,
+# PROGRAM; tests/e2e/soak/mod.rs says what it is.
+SEED =
+PROGRAM =
+soak: MINUTES = 30
+soak: tools
+	SOAK_MINUTES=$(MINUTES) SOAK_SEED=$(SEED) SOAK_PROGRAM=$(PROGRAM) \
+		cargo test --locked --test e2e -- soak:: --nocapture

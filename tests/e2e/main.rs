@@ -42,6 +42,7 @@ mod servers;
 mod servers_themselves;
 mod shared_faults;
 mod shared_story;
+mod soak;
 mod story;
 mod terminal;
 mod web;

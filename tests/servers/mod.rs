@@ -49,7 +49,7 @@ pub(crate) use keyspace::Keyspace;
 pub(crate) use kind::{Kind, is_left_out, wanted};
 pub(crate) use programs::find as program;
 pub(crate) use prometheus::{Alert, Labels, Prometheus, PrometheusApi, Sample, Series, Target};
-pub(crate) use server::Server;
+pub(crate) use server::{Server, free_port};
 
 /// The PostgreSQL that the tests of this process share. Not for tests that break it.
 pub(crate) fn postgres() -> &'static Server {

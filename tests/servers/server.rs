@@ -173,7 +173,7 @@ fn provide_data(kind: Kind, supervisor: &Supervisor) {
 
 /// A port that nobody listens on, from below those that the system gives to clients: one of those could have it while
 /// the server is restarted.
-pub(super) fn free_port() -> u16 {
+pub(crate) fn free_port() -> u16 {
     let random = RandomState::new();
     (0_u16..1000)
         .map(|attempt| 12_000 + u16::try_from(random.hash_one(attempt) % 16_000).unwrap())

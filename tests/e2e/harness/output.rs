@@ -47,6 +47,11 @@ impl Output {
         self.0.0.lock().unwrap().lines.join("\n")
     }
 
+    /// How many lines so far have this in them.
+    pub(crate) fn count(&self, part: &str) -> usize {
+        self.0.0.lock().unwrap().lines.iter().filter(|line| line.contains(part)).count()
+    }
+
     /// Waits for a line that has this in it, and gives it.
     pub(crate) fn wait_for(&self, part: &str) -> String {
         let (lock, changed) = &*self.0;

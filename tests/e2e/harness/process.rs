@@ -48,7 +48,8 @@ impl Process {
         Self { child, ended: None, stdout, stderr }
     }
 
-    fn pid(&self) -> Pid {
+    /// Its id.
+    pub(crate) fn pid(&self) -> Pid {
         Pid::from_child(&self.child)
     }
 

@@ -10,6 +10,7 @@ use std::time::Duration;
 use rustix::net::sockopt::set_socket_linger;
 
 use super::now;
+use crate::servers::free_port;
 
 /// What becomes of a connection, from now on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -89,7 +90,8 @@ struct Connection {
 impl Proxy {
     /// Listens on a port of its own and lets everything through to this server.
     pub(crate) fn to(server: SocketAddr) -> Self {
-        let listener = listen(([127, 0, 0, 1], 0).into());
+        // Of those that the system gives to no client: while it refuses connections, one could get its port.
+        let listener = listen(([127, 0, 0, 1], free_port()).into());
         let address = listener.local_addr().unwrap();
         let state = State {
             server,
@@ -136,7 +138,9 @@ impl Proxy {
         if !behaviour.accepts() || !before.accepts() {
             // Closed first in any case: what waits in the queue of a black hole is told to go away.
             state.fillers.clear();
-            state.listener = None;
+            if let Some(listener) = state.listener.take() {
+                stop_listening(listener);
+            }
             if behaviour != Behaviour::Refuse {
                 let listener = listen(self.address);
                 if behaviour == Behaviour::BlackHole {
@@ -176,6 +180,12 @@ fn listen(address: SocketAddr) -> TcpListener {
     let listener = TcpListener::bind(address).unwrap();
     listener.set_nonblocking(true).unwrap();
     listener
+}
+
+/// Closes a listener so that its address is free at once. A process that is being started elsewhere has a copy of it until
+/// it runs its program, and that would listen on.
+fn stop_listening(listener: TcpListener) {
+    rustix::net::shutdown(&listener, rustix::net::Shutdown::Both).unwrap();
 }
 
 /// Fills the queue of a listener, so that the system answers nobody else who wants to connect.

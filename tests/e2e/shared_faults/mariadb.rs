@@ -31,7 +31,7 @@ pub(super) fn table() -> String {
 }
 
 /// How many connections the reader has.
-pub(super) fn connections(database: &Database) -> usize {
+pub(crate) fn connections(database: &Database) -> usize {
     sessions(database, database.reader().name())
 }
 

@@ -6,10 +6,10 @@
 
 mod backend;
 mod leftovers;
-mod mariadb;
+pub(crate) mod mariadb;
 mod matrix;
-mod postgres;
-mod redis;
+pub(crate) mod postgres;
+pub(crate) mod redis;
 
 use super::servers::Kind;
 

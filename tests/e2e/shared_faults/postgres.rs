@@ -37,7 +37,7 @@ pub(super) fn table() -> String {
 }
 
 /// How many connections the reader has.
-pub(super) fn connections(database: &Database) -> usize {
+pub(crate) fn connections(database: &Database) -> usize {
     sessions(database, database.reader().name())
 }
 
@@ -176,7 +176,7 @@ impl Drop for Postgres {
 }
 
 /// The configuration of a source that asks this of a database at an address.
-pub(super) fn source(database: &Database, name: &str, address: SocketAddr, timeout: &str, query: &str) -> String {
+pub(crate) fn source(database: &Database, name: &str, address: SocketAddr, timeout: &str, query: &str) -> String {
     let login = database.reader();
     let scheme = login.url().split("://").next().unwrap();
     format!(

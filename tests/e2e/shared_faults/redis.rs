@@ -47,7 +47,7 @@ pub(super) fn put_lease(keyspace: &Keyspace) {
 }
 
 /// The configuration of a source that reads it at an address.
-pub(super) fn source(keyspace: &Keyspace, name: &str, address: SocketAddr, timeout: &str) -> String {
+pub(crate) fn source(keyspace: &Keyspace, name: &str, address: SocketAddr, timeout: &str) -> String {
     format!(
         "  - name: {name}\n    store: redis://{}@{address}/{}\n    password_file: {}\n    timeout: {timeout}\n    \
          reuse_for: 0s\n    keys: {{ hash: \"lease:*\" }}\n",
@@ -58,7 +58,7 @@ pub(super) fn source(keyspace: &Keyspace, name: &str, address: SocketAddr, timeo
 }
 
 /// How many connections the reader has.
-pub(super) fn connections(keyspace: &Keyspace) -> usize {
+pub(crate) fn connections(keyspace: &Keyspace) -> usize {
     let reader = format!("user={} ", keyspace.reader());
     keyspace.command(&["CLIENT", "LIST"]).lines().filter(|client| client.contains(&reader)).count()
 }

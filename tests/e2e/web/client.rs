@@ -100,8 +100,13 @@ impl Client {
 
     /// A connection to a server of this name.
     pub(crate) fn connect(&self, address: SocketAddr, name: &str) -> StreamOwned<ClientConnection, TcpStream> {
+        self.over(connect(address), name)
+    }
+
+    /// A connection to a server of this name over a stream that leads there.
+    pub(crate) fn over<S: Read + Write>(&self, stream: S, name: &str) -> StreamOwned<ClientConnection, S> {
         let name = ServerName::try_from(name.to_owned()).unwrap();
-        StreamOwned::new(ClientConnection::new(Arc::clone(&self.config), name).unwrap(), connect(address))
+        StreamOwned::new(ClientConnection::new(Arc::clone(&self.config), name).unwrap(), stream)
     }
 
     pub(crate) fn get(&self, address: SocketAddr, path: &str) -> io::Result<Answer> {

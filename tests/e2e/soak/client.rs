@@ -1,0 +1,148 @@
+//! Asking the exporter, whichever way leads there and however it is protected now.
+
+use std::io::{self, Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::os::unix::net::UnixStream;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use crate::web::client::{Client, login};
+
+/// The user who may ask, and the password.
+pub(super) const USER: &str = "prometheus";
+pub(super) const PASSWORD: &str = "of-the-soak";
+
+/// How long an answer may take, on a machine that does much else. Whoever waits longer was forgotten.
+pub(super) const LONGEST: Duration = Duration::from_secs(30);
+
+/// A way to the exporter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Way {
+    Tcp,
+    Unix,
+}
+
+/// What the web configuration asks for now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Protection {
+    Tls,
+    Plain,
+}
+
+/// A connection of any kind.
+pub(super) trait Stream: Read + Write {}
+impl<T: Read + Write> Stream for T {}
+
+/// Where the exporter is.
+pub(super) struct Door {
+    pub(super) address: SocketAddr,
+    pub(super) socket: PathBuf,
+    pub(super) client: Client,
+}
+
+impl Door {
+    pub(super) fn open(&self, way: Way, protection: Protection) -> io::Result<Box<dyn Stream>> {
+        Ok(match (way, protection) {
+            (Way::Tcp, Protection::Plain) => Box::new(self.tcp()?),
+            (Way::Tcp, Protection::Tls) => Box::new(self.client.over(self.tcp()?, "localhost")),
+            (Way::Unix, Protection::Plain) => Box::new(self.unix()?),
+            (Way::Unix, Protection::Tls) => Box::new(self.client.over(self.unix()?, "localhost")),
+        })
+    }
+
+    pub(super) fn tcp(&self) -> io::Result<TcpStream> {
+        let stream = TcpStream::connect_timeout(&self.address, LONGEST)?;
+        stream.set_read_timeout(Some(LONGEST))?;
+        Ok(stream)
+    }
+
+    fn unix(&self) -> io::Result<UnixStream> {
+        let stream = UnixStream::connect(&self.socket)?;
+        stream.set_read_timeout(Some(LONGEST))?;
+        Ok(stream)
+    }
+}
+
+/// A request.
+#[derive(Clone, Debug)]
+pub(super) struct Request {
+    pub(super) method: &'static str,
+    pub(super) path: String,
+    /// A line each.
+    pub(super) headers: String,
+}
+
+impl Request {
+    /// One by the user who may ask.
+    pub(super) fn get(path: impl Into<String>) -> Self {
+        Self { method: "GET", path: path.into(), headers: login(USER, PASSWORD) }
+    }
+
+    pub(super) fn with(mut self, header: &str) -> Self {
+        self.headers.push_str(header);
+        self.headers.push_str("\r\n");
+        self
+    }
+
+    pub(super) fn send(&self, stream: &mut dyn Stream) -> io::Result<()> {
+        let Self { method, path, headers } = self;
+        // In one piece: where only a part of it fits, an end of the connection by the other side says nothing.
+        stream.write_all(format!("{method} {path} HTTP/1.1\r\nHost: soak\r\n{headers}\r\n").as_bytes())?;
+        stream.flush()
+    }
+}
+
+/// An answer.
+pub(super) struct Answer {
+    pub(super) status: u16,
+    pub(super) head: String,
+    body: Vec<u8>,
+}
+
+impl Answer {
+    /// Reads one to its end, and nothing that follows.
+    pub(super) fn read(stream: &mut dyn Stream, method: &str) -> io::Result<Self> {
+        let head = read_head(stream)?;
+        let status = head.split(' ').nth(1).and_then(|status| status.parse().ok());
+        let status = status.ok_or_else(|| io::Error::other(format!("no status in {head:?}")))?;
+        let answer = Self { status, head, body: Vec::new() };
+        if method == "HEAD" {
+            return Ok(answer);
+        }
+        let length = answer.header("content-length").and_then(|length| length.parse().ok());
+        let length = length.ok_or_else(|| io::Error::other(format!("no length in {:?}", answer.head)))?;
+        let mut body = vec![0; length];
+        stream.read_exact(&mut body)?;
+        Ok(Self { body, ..answer })
+    }
+
+    pub(super) fn header(&self, name: &str) -> Option<&str> {
+        self.head.lines().find_map(|line| {
+            let (other, value) = line.split_once(": ")?;
+            other.eq_ignore_ascii_case(name).then_some(value)
+        })
+    }
+
+    /// The body, which has to be text once it is not compressed any more.
+    pub(super) fn text(self) -> String {
+        if self.header("content-encoding") != Some("gzip") {
+            return String::from_utf8(self.body).unwrap();
+        }
+        let mut text = String::new();
+        flate2::read::GzDecoder::new(&*self.body).read_to_string(&mut text).unwrap();
+        text
+    }
+}
+
+/// Everything before the body.
+pub(super) fn read_head(stream: &mut dyn Stream) -> io::Result<String> {
+    let mut head = Vec::new();
+    let mut byte = [0];
+    while !head.ends_with(b"\r\n\r\n") {
+        if stream.read(&mut byte)? == 0 {
+            return Err(io::Error::other(format!("no answer but {:?}", String::from_utf8_lossy(&head))));
+        }
+        head.push(byte[0]);
+    }
+    String::from_utf8(head).map_err(io::Error::other)
+}

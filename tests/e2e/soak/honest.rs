@@ -1,0 +1,194 @@
+//! Clients that are to be answered, and what must hold of every answer.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::Ordering;
+
+use serde_json::Value;
+
+use super::client::{Request, Way, read_head};
+use super::place::{LEADER, STUCK};
+use super::random::Random;
+use super::stage::Stage;
+use crate::harness::{Metrics, eventually, now};
+
+/// Sources that no configuration of the soak leaves out.
+const ALWAYS: [&str; 2] = ["documents", "ledger"];
+
+/// Scrapes one after the other, as a Prometheus does.
+#[derive(Default)]
+pub(super) struct Scraper {
+    /// The epochs of leaders in the scrape before, and under which configuration that was.
+    before: Option<(u64, BTreeMap<&'static str, f64>)>,
+}
+
+fn way(random: &mut Random) -> Way {
+    if random.once_in(4) { Way::Unix } else { Way::Tcp }
+}
+
+fn compressed(request: Request, random: &mut Random) -> (Request, &'static str) {
+    if random.once_in(2) { (request.with("Accept-Encoding: gzip"), " compressed") } else { (request, "") }
+}
+
+impl Scraper {
+    pub(super) fn scrape(&mut self, stage: &Stage, random: &mut Random) {
+        let open = random.once_in(2);
+        let accept = if open { "application/openmetrics-text; version=1.0.0" } else { "text/plain; version=0.0.4" };
+        let request = Request::get("/metrics").with(&format!("Accept: {accept}"));
+        let (request, how) = compressed(request.with("X-Prometheus-Scrape-Timeout-Seconds: 3"), random);
+        let generation = stage.generation.load(Ordering::SeqCst);
+        let unread = stage.certainty.now();
+        let what = if open { "openmetrics" } else { "metrics" };
+        let answer = stage.ask(&format!("{what}{how}"), way(random), &request);
+        let unread = stage.certainty.ever_since(&unread);
+        assert_eq!(answer.status, 200, "{}", answer.head);
+        let text = answer.text();
+        assert_eq!(text.ends_with("# EOF\n"), open, "the end is not what {accept} has");
+        let metrics = Metrics::parse(&text);
+        self.is_true(stage, &metrics, &unread, generation);
+    }
+
+    fn is_true(&mut self, stage: &Stage, metrics: &Metrics, unread: &[String], generation: u64) {
+        for source in unread {
+            assert_ne!(
+                metrics.source("lease_source_up", source),
+                Some(1.0),
+                "{source} cannot be read:\n{}",
+                metrics.text()
+            );
+            let of_source = format!("source=\"{source}\"");
+            let claimed = metrics.text().lines().find(|line| {
+                line.starts_with("lease_state{")
+                    && line.contains(&of_source)
+                    && !line.contains("state=\"unknown\"")
+                    && line.ends_with(" 1")
+            });
+            assert_eq!(claimed, None, "{source} cannot be read");
+        }
+        let mut epochs = BTreeMap::new();
+        for source in stage.sources() {
+            let state = |lease: &str| metrics.says(source, lease).map(|(state, _)| state);
+            assert_ne!(state(STUCK), Some("active"), "{source}");
+            assert_ne!(state(LEADER), Some("stalled"), "{source}");
+            if let Some(epoch) = metrics.of("lease_epoch", source, LEADER) {
+                epochs.insert(source, epoch);
+            }
+        }
+        // Under one configuration readings follow each other, and so do their epochs.
+        if let Some((_, before)) = self.before.take().filter(|(of, _)| *of == generation) {
+            for (source, epoch) in before {
+                let now = epochs.get(source).copied().unwrap_or(epoch);
+                assert!(now >= epoch, "the epoch of {source} went back from {epoch} to {now}");
+                epochs.insert(source, now);
+            }
+        }
+        let settled = stage.generation.load(Ordering::SeqCst);
+        self.before = (settled == generation && generation.is_multiple_of(2)).then_some((generation, epochs));
+    }
+}
+
+/// Some sources alone.
+pub(super) fn one_source(stage: &Stage, random: &mut Random) {
+    let request = Request::get(format!("/metrics?source={}", ALWAYS[random.once_in(2) as usize]));
+    let (request, how) = compressed(request, random);
+    let answer = stage.ask(&format!("metrics of a source{how}"), way(random), &request);
+    assert_eq!(answer.status, 200, "{}", answer.head);
+    Metrics::parse(&answer.text());
+}
+
+/// All leases as JSON.
+pub(super) fn json(stage: &Stage, random: &mut Random) {
+    let (request, how) = compressed(Request::get("/api/v1/leases"), random);
+    let unread = stage.certainty.now();
+    let answer = stage.ask(&format!("json{how}"), way(random), &request);
+    let unread = stage.certainty.ever_since(&unread);
+    assert_eq!(answer.status, 200, "{}", answer.head);
+    let json: Value = serde_json::from_str(&answer.text()).unwrap();
+    for source in json["sources"].as_array().unwrap() {
+        let leases = source["leases"].as_array().unwrap();
+        if unread.iter().any(|unread| *unread == *source["source"].as_str().unwrap()) {
+            assert_eq!(source["up"], false, "{source}");
+            assert!(leases.iter().all(|lease| lease["state"] == "unknown"), "{source}");
+        }
+    }
+}
+
+/// One lease as JSON: one that is always there, or one that never was.
+pub(super) fn json_lease(stage: &Stage, random: &mut Random) {
+    let (lease, status) =
+        if random.once_in(2) { (LEADER.to_owned(), 200) } else { (format!("never-{}", random.next()), 404) };
+    let path = format!("/api/v1/leases/{}/{lease}", ALWAYS[random.once_in(2) as usize]);
+    let answer = stage.ask("json of a lease", way(random), &Request::get(path));
+    assert_eq!(answer.status, status, "{lease}: {}", answer.head);
+}
+
+/// The page, whole or filtered, or that of a lease.
+pub(super) fn page(stage: &Stage, random: &mut Random) {
+    let (kind, path) = match random.below(3) {
+        0 => ("page", "/".to_owned()),
+        1 => ("page filtered", format!("/?state=stalled&q={}", random.next())),
+        _ => ("page of a lease", format!("/lease?source={}&lease={STUCK}", ALWAYS[random.once_in(2) as usize])),
+    };
+    let (request, how) = compressed(Request::get(path), random);
+    let answer = stage.ask(&format!("{kind}{how}"), way(random), &request);
+    assert_eq!(answer.status, 200, "{}", answer.head);
+    assert!(answer.text().trim_end().ends_with("</html>"));
+}
+
+/// A stream of events, which is left once it was seen to work.
+pub(super) fn live(stage: &Stage, random: &mut Random) {
+    let protection = stage.protection();
+    let began = now();
+    let mut stream = stage.door.open(way(random), *protection).unwrap();
+    let (request, how) = compressed(Request::get(format!("/live?q={}", random.next())), random);
+    request.send(&mut *stream).unwrap();
+    let head = read_head(&mut *stream).unwrap();
+    assert!(head.starts_with("HTTP/1.1 200 "), "{head}");
+    let is_compressed = head.contains("content-encoding: gzip");
+    let mut seen = Vec::new();
+    eventually("an event with the page", || {
+        let mut piece = [0; 4096];
+        let length = stream.read(&mut piece).unwrap();
+        assert_ne!(length, 0, "the stream ended");
+        seen.extend_from_slice(&piece[..length]);
+        // More than the few bytes that every stream begins with.
+        let has_come =
+            if is_compressed { seen.len() > 512 } else { seen.windows(11).any(|window| window == b"event: page") };
+        has_come.then_some(())
+    });
+    stage.requests.count(&format!("live stream{how}"), now() - began);
+    std::thread::sleep(random.millis(0, 300));
+}
+
+/// A probe: only of a lease that is stalled does it fail.
+pub(super) fn probe(stage: &Stage, random: &mut Random) {
+    let source = ALWAYS[random.once_in(2) as usize];
+    let answer =
+        stage.ask("probe of the leader", way(random), &Request::get(format!("/leases/{source}/{LEADER}/live")));
+    assert_eq!(answer.status, 200, "{}", answer.head);
+    let answer =
+        stage.ask("probe of what is stuck", way(random), &Request::get(format!("/leases/{source}/{STUCK}/live")));
+    assert!([200, 503].contains(&answer.status), "{}", answer.head);
+}
+
+/// The head of what is there, a path that is not, and whether it is well: each on one connection that is kept.
+pub(super) fn others(stage: &Stage, random: &mut Random) {
+    let protection = stage.protection();
+    let mut stream = stage.door.open(way(random), *protection).unwrap();
+    let number = random.next();
+    for (kind, request, status) in [
+        ("head", Request { method: "HEAD", ..Request::get("/metrics") }, 200),
+        ("not found", Request::get(format!("/nowhere/{number}?{number}=1")), 404),
+        ("no such source", Request::get(format!("/metrics?source=never-{number}")), 404),
+        ("healthy", Request { headers: String::new(), ..Request::get("/-/healthy") }, 200),
+    ] {
+        let began = now();
+        request.send(&mut *stream).unwrap();
+        let answer = super::client::Answer::read(&mut *stream, request.method).unwrap();
+        assert_eq!(answer.status, status, "{kind}: {}", answer.head);
+        stage.requests.count(kind, now() - began);
+        // After the certificate was renewed it is closed.
+        if answer.header("connection") == Some("close") {
+            return;
+        }
+    }
+}

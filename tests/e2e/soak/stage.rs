@@ -1,0 +1,194 @@
+//! The exporter, the places that it reads, and what was seen of it so far.
+
+use std::fs;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+
+use tempfile::TempDir;
+
+use super::Choices;
+use super::certainty::Certainty;
+use super::client::{Answer, Door, LONGEST, PASSWORD, Protection, Request, USER, Way};
+use super::place::{self, LEADER, Place, REGISTRY, STUCK};
+use super::random::Random;
+use super::tally::Tally;
+use super::usage::Peak;
+use crate::harness::process::{Process, command_of, program};
+use crate::harness::store::folder;
+use crate::harness::{Exporter, Metrics, eventually, now};
+use crate::servers::Certificates;
+use crate::web::client::Client;
+
+/// How long a source may take: so short that a fault costs little, long enough for an answer on a machine at work.
+pub(super) const TIMEOUT: &str = "400ms";
+
+/// What a run is about. What is to be dropped first comes first.
+pub(super) struct Stage {
+    pub(super) exporter: Exporter,
+    pub(super) pid: i32,
+    pub(super) door: Door,
+    pub(super) places: Vec<Place>,
+    pub(super) certificates: Certificates,
+    pub(super) folder: TempDir,
+    pub(super) seed: u64,
+    pub(super) certainty: Certainty,
+    pub(super) requests: Tally,
+    pub(super) faults: Tally,
+    pub(super) reloads: Tally,
+    pub(super) peak: Peak,
+    /// Odd while the configuration is loaded again, and another number after that.
+    pub(super) generation: AtomicU64,
+    /// Held by whoever asks. Who changes how to ask, or wants nobody to, has it alone.
+    protection: RwLock<Protection>,
+    stopped: AtomicBool,
+}
+
+impl Stage {
+    pub(super) fn set(choices: &Choices) -> Self {
+        let (folder, certificates) = (folder(), Certificates::make());
+        let places = place::all(folder.path(), choices.seed);
+        let socket = folder.path().join("exporter.sock");
+        fs::create_dir(temporary(folder.path())).unwrap();
+        fs::write(folder.path().join("exporter.yml"), configuration(&places, "", "2s")).unwrap();
+        fs::write(folder.path().join("web.yml"), web(Protection::Tls, "")).unwrap();
+        let server = certificates.server();
+        fs::copy(server.certificate_file, folder.path().join("server.pem")).unwrap();
+        fs::copy(server.key_file, folder.path().join("server.key")).unwrap();
+        let program = choices.program.clone().unwrap_or_else(program);
+        let mut command = command_of(
+            &program,
+            [
+                format!("--config.file={}", folder.path().join("exporter.yml").display()),
+                format!("--web.config.file={}", folder.path().join("web.yml").display()),
+                "--web.listen-address=127.0.0.1:0".to_owned(),
+                format!("--web.listen-address=unix:{}", socket.display()),
+                "--web.enable-lifecycle".to_owned(),
+                "--web.enable-probes".to_owned(),
+            ],
+        );
+        command.env("TMPDIR", temporary(folder.path()));
+        let process = Process::start(command);
+        process.stderr.wait_for("address=unix:");
+        let exporter = Exporter::started(process);
+        let client = Client::trusting(&certificates.ca_file());
+        Self {
+            pid: exporter.process().pid().as_raw_pid(),
+            door: Door { address: exporter.address(), socket, client },
+            exporter,
+            places,
+            certificates,
+            folder,
+            seed: choices.seed,
+            certainty: Certainty::default(),
+            requests: Tally::default(),
+            faults: Tally::default(),
+            reloads: Tally::default(),
+            peak: Peak::default(),
+            generation: AtomicU64::new(0),
+            protection: RwLock::new(Protection::Tls),
+            stopped: AtomicBool::new(false),
+        }
+    }
+
+    /// Numbers for one of those who are at work, always the same for a seed.
+    pub(super) fn random(&self, whose: u64) -> Random {
+        Random::new(self.seed.wrapping_mul(1_000_003).wrapping_add(whose))
+    }
+
+    pub(super) fn sources(&self) -> impl Iterator<Item = &'static str> {
+        self.places.iter().flat_map(|place| place.store.sources().iter().copied())
+    }
+
+    pub(super) fn is_stopped(&self) -> bool {
+        self.stopped.load(Ordering::SeqCst)
+    }
+
+    /// Ends everybody's work with this guard, also if whoever has it fails.
+    pub(super) fn stops_with_guard(&self) -> Stops<'_> {
+        Stops(&self.stopped)
+    }
+
+    /// How to ask as long as one has this.
+    pub(super) fn protection(&self) -> RwLockReadGuard<'_, Protection> {
+        self.protection.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The same while nobody else asks.
+    pub(super) fn protection_alone(&self) -> RwLockWriteGuard<'_, Protection> {
+        self.protection.write().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Asks as an honest client does, who has to be answered in time, and counts it.
+    pub(super) fn ask(&self, kind: &str, way: Way, request: &Request) -> Answer {
+        let protection = self.protection();
+        self.ask_under(*protection, kind, way, request)
+    }
+
+    pub(super) fn ask_under(&self, protection: Protection, kind: &str, way: Way, request: &Request) -> Answer {
+        let began = now();
+        let asked = self.door.open(way, protection).and_then(|mut stream| {
+            request.send(&mut *stream)?;
+            Answer::read(&mut *stream, request.method)
+        });
+        let took = now() - began;
+        let answer = asked.unwrap_or_else(|error| panic!("{kind} ({way:?}, {protection:?}, after {took:?}): {error}"));
+        assert!(took < LONGEST, "{kind} took {took:?}");
+        let by_way = format!("{kind}, {} over {way:?} and {protection:?}", answer.status);
+        self.requests.count(&by_way, took);
+        answer
+    }
+
+    /// A scrape, in nobody's way.
+    pub(super) fn scrape_under(&self, protection: Protection) -> Metrics {
+        let answer = self.ask_under(protection, "metrics", Way::Tcp, &Request::get("/metrics"));
+        assert_eq!(answer.status, 200, "{}", answer.head);
+        Metrics::parse(&answer.text())
+    }
+
+    /// Scrapes until this holds.
+    pub(super) fn scrape_until(&self, what: &str, holds: impl Fn(&Metrics) -> bool) {
+        eventually(what, || {
+            assert!(!self.is_stopped(), "somebody else has failed");
+            let protection = self.protection();
+            holds(&self.scrape_under(*protection)).then_some(())
+        });
+    }
+}
+
+/// See [`Stage::stops_with_guard`].
+pub(super) struct Stops<'a>(&'a AtomicBool);
+
+impl Drop for Stops<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::SeqCst);
+    }
+}
+
+/// Where the exporter would put what is temporary.
+pub(super) fn temporary(folder: &Path) -> std::path::PathBuf {
+    folder.join("temporary")
+}
+
+/// The configuration that reads these places, with `more` sources, and this limit for the leases that nothing is said of.
+/// Leaders are named in full, so that they have a state before they were ever seen.
+pub(super) fn configuration(places: &[Place], more: &str, stall_after: &str) -> String {
+    let yaml: String = places.iter().map(|place| place.store.yaml()).collect();
+    let sources = places.iter().flat_map(|place| place.store.sources()).filter(|source| **source != REGISTRY);
+    let leaders: String =
+        sources.map(|source| format!("  - match: {{ source: {source}, lease: {LEADER} }}\n")).collect();
+    format!(
+        "sources:\n{yaml}{more}defaults: {{ stall_after: {stall_after} }}\nleases:\n{leaders}  \
+         - match: {{ lease: {STUCK} }}\n    stall_after: 2s\n    alerts: [LeaseWorkStalled]\n"
+    )
+}
+
+/// The web configuration with this protection and `more` users.
+pub(super) fn web(protection: Protection, more: &str) -> String {
+    let hash = bcrypt::hash_with_salt(PASSWORD, 4, *b"sixteen bytes ok").unwrap();
+    let tls = match protection {
+        Protection::Tls => "tls_server_config: { cert_file: server.pem, key_file: server.key }\n",
+        Protection::Plain => "",
+    };
+    format!("{tls}basic_auth_users:\n  {USER}: {hash}\n{more}")
+}
