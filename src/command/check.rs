@@ -8,11 +8,11 @@ use clap::Args;
 use tokio::time::Instant;
 
 use super::serve::block_on;
+use super::web_config::{self, WebConfigFile};
 use super::{Failure, sources};
 use crate::config::{Config, Origin, Source};
 use crate::lease::Columns;
 use crate::store::Taken;
-use crate::web::config::WebConfig;
 
 /// Check the configuration, and with --connect each source.
 ///
@@ -25,8 +25,8 @@ pub(super) struct Arguments {
     config_file: Option<PathBuf>,
 
     /// TLS and who may ask; alone, or beside the configuration
-    #[arg(long = "web.config.file", value_name = "FILE")]
-    web_config_file: Option<PathBuf>,
+    #[arg(long = "web.config.file", value_name = "FILE", value_parser = WebConfigFile::parse)]
+    web_config_file: Option<WebConfigFile>,
 
     /// Read each source once and say what it gave
     #[arg(long)]
@@ -34,15 +34,14 @@ pub(super) struct Arguments {
 }
 
 pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
-    if let Some(file) = &arguments.web_config_file {
-        WebConfig::load(file).map_err(|error| Failure::Configuration(error.to_string()))?;
-        if arguments.config_file.is_none() {
-            return told("The web configuration is well formed.\n", true);
-        }
+    let web_file = WebConfigFile::path(arguments.web_config_file.as_ref());
+    let of_web = web_file.map(web_config::checked).transpose()?;
+    if let (Some(of_web), None) = (&of_web, &arguments.config_file) {
+        return told(of_web, true);
     }
     let config = sources::configuration(sources::named(arguments.config_file.as_deref())?)?;
     let (text, well) = if arguments.connect { block_on(connect(&config))? } else { (summary(&config), true) };
-    told(&text, well)
+    told(&[of_web.unwrap_or_default(), text].concat(), well)
 }
 
 fn told(text: &str, well: bool) -> Result<ExitCode, Failure> {

@@ -5,7 +5,7 @@ mod passed;
 mod path;
 
 use std::io;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, ToSocketAddrs as _};
 use std::os::unix::net::UnixListener;
 
 use clap::Args;
@@ -19,7 +19,7 @@ use path::SocketFile;
 /// Where to listen.
 #[derive(Clone, Debug, Args)]
 pub(super) struct ListenArguments {
-    /// The address to serve on; without a host, on all; or a socket of this machine; may be given several times
+    /// The address to serve on; without a host, on all; a name stands for the first of its addresses; or a socket of this machine; may be given several times
     #[arg(
         long = "web.listen-address",
         value_name = "[HOST]:PORT|unix:PATH",
@@ -58,6 +58,7 @@ impl ListenArguments {
         for address in &self.addresses {
             sockets.push(match address {
                 Address::Tcp(address) => Socket::Tcp(bind(*address)?),
+                Address::Named(name, port) => Socket::Tcp(bind(resolved(name, *port)?)?),
                 Address::Unix(path) => {
                     let (socket, file) = path::bind(path)?;
                     files.push(file);
@@ -95,6 +96,15 @@ impl Socket {
             }
         }
     }
+}
+
+/// The address of a name of this machine.
+fn resolved(name: &str, port: u16) -> Result<SocketAddr, Failure> {
+    let cannot = |why: &str| {
+        Failure::System(format!("cannot listen on {name}:{port}: {why}; give an address with --web.listen-address"))
+    };
+    let addresses = (name, port).to_socket_addrs().map_err(|_| cannot("the name has no address that can be found"))?;
+    address::preferred(addresses).ok_or_else(|| cannot("the name has no address"))
 }
 
 /// Listens on an address; where a machine has no IPv6, every address means every IPv4 address.

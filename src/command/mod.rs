@@ -12,6 +12,7 @@ mod serve;
 mod signals;
 pub mod sources;
 mod status;
+mod web_config;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
