@@ -188,11 +188,13 @@ impl Watched {
     /// Says again why what holds is not what the files say, if that is so and was not said for so long.
     fn remind(&self, after: Duration) {
         let now = clock::monotonic();
-        let mut state = self.state();
-        if let Some(refused) = state.refused.as_mut().filter(|refused| now.saturating_sub(refused.said) >= after) {
-            refused.said = now;
-            say(&refused.error);
-        }
+        let due =
+            self.state().refused.as_mut().filter(|refused| now.saturating_sub(refused.said) >= after).map(|refused| {
+                refused.said = now;
+                refused.error.clone()
+            });
+        // Not while whoever asks would have to wait for the log.
+        due.iter().for_each(say);
     }
 }
 

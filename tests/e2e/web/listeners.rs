@@ -58,7 +58,7 @@ fn a_name_of_this_machine_stands_for_an_address_of_it() {
     let folder = folder();
     // The one name that every machine has, as it is not known by heart.
     let process = start(folder.path(), &["LOCALHOST:0".to_owned()]);
-    let line = process.stderr.wait_for("msg=listening");
+    let line = process.stderr.wait_for("listening");
     let at: SocketAddr = line.split("address=").nth(1).unwrap().split(' ').next().unwrap().parse().unwrap();
     assert_eq!(plainly(at, "GET", "/metrics", "").unwrap().status, 200);
     // Longer than a name can be, so that no other machine is asked.
