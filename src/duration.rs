@@ -43,13 +43,13 @@ const LONGEST: Duration = Duration::from_secs(365 * 24 * 60 * 60);
 /// Reads a length of time.
 pub(crate) fn duration(text: &str, zero: Zero) -> Result<Duration, DurationFault> {
     let text = text.trim();
+    // In either case, a number that goes on and on is no hint of anything.
     if !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit()) {
-        // A number that goes on and on is no hint of anything.
         return Err(if text.len() < 8 { DurationFault::NoUnit(text.into()) } else { DurationFault::Unreadable });
     }
     let duration = humantime::parse_duration(text).map_err(|_| DurationFault::Unreadable)?;
     if let Some(number) = months(text) {
-        return Err(DurationFault::Month(number.into()));
+        return Err(if number.len() < 8 { DurationFault::Month(number.into()) } else { DurationFault::Unreadable });
     }
     match duration {
         Duration::ZERO if zero == Zero::Allowed => Ok(duration),
@@ -94,6 +94,7 @@ mod tests {
             ("0s", DurationFault::Zero),
             ("0", NoUnit("0".into())),
             ("5", NoUnit("5".into())),
+            ("00000000000000000001M", Unreadable),
             ("99999999999999999999", Unreadable),
             ("99999999999999999999s", Unreadable),
             ("-1s", Unreadable),

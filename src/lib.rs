@@ -1,6 +1,7 @@
 //! lease-exporter: tells lease authority and work progress apart, and says `unknown` when it cannot know.
 #![forbid(unsafe_code)]
 
+pub mod build_info;
 pub mod clock;
 pub mod command;
 pub mod config;
@@ -8,6 +9,8 @@ mod duration;
 pub mod expose;
 #[cfg(test)]
 mod fixtures;
+#[cfg(test)]
+mod fuzz;
 pub mod history;
 pub mod lease;
 pub mod log;

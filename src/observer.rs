@@ -1,6 +1,7 @@
 //! Reads the sources: one read at a time each, by a deadline, shared by scrapes that come close together.
 
 mod exposed;
+mod glance;
 mod listed;
 mod once;
 mod source;
@@ -17,6 +18,7 @@ use crate::lease::Memory;
 use crate::store::Store;
 
 pub use exposed::{Encoded, Observed};
+pub use glance::{Glance, Waiting};
 pub use listed::listed;
 use source::{Look, Source};
 
@@ -109,6 +111,13 @@ impl Observer {
         Ok(Self { sources: sources.collect(), exposition: self.exposition })
     }
 
+    /// Each source by its name, and the observer that looks at it alone.
+    pub fn apart(&self) -> impl Iterator<Item = (&str, Self)> {
+        let alone =
+            |source: &Arc<Source>| Self { exposition: self.exposition.clone(), sources: vec![Arc::clone(source)] };
+        self.sources.iter().map(move |source| (source.name(), alone(source)))
+    }
+
     /// Looks at every source, side by side, and answers by `deadline` whatever they do.
     pub async fn observe(&self, deadline: Instant) -> Vec<Arc<Observed>> {
         let looks: Vec<_> = self.sources.iter().map(|source| (source, source.look(deadline))).collect();
@@ -120,6 +129,22 @@ impl Observer {
             });
         }
         observed
+    }
+
+    /// Looks at every source, side by side, and waits for none as long as [`Self::observe`] does. A reading that is begun for
+    /// it has until `deadline` all the same.
+    pub async fn glance(&self, waiting: Waiting, deadline: Instant) -> Vec<Glance> {
+        let looks: Vec<_> = self.sources.iter().map(|source| (source, source.look(deadline))).collect();
+        let mut glances = Vec::with_capacity(looks.len());
+        for (source, look) in looks {
+            glances.push(source.glanced(look, waiting, deadline).await);
+        }
+        glances
+    }
+
+    /// The names of the sources, in the order in which they are configured.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.sources.iter().map(|source| source.name())
     }
 
     /// The metrics of what was observed, and then `rest`. Nothing is rendered or copied for it, and each source's text is

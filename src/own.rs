@@ -4,8 +4,8 @@ use prometheus::core::Collector;
 use prometheus::proto::{MetricFamily, MetricType};
 use prometheus::{Gauge, GaugeVec, IntCounter, IntGauge, Opts, Registry, TextEncoder};
 
-use crate::clock;
 use crate::expose::{Description, Format, Type};
+use crate::{build_info, clock};
 
 /// The exporter's own metrics.
 #[derive(Clone, Debug)]
@@ -95,10 +95,18 @@ impl Own {
     /// # Errors
     /// Never in practice: when two metrics have one name.
     pub fn new() -> prometheus::Result<Self> {
-        let [build_info, panics, successful, success, ..] = Self::NAMES;
+        let [build, panics, successful, success, ..] = Self::NAMES;
         let registry = Registry::new();
-        let build = Opts::new(build_info, "The build of this exporter; always 1.")
-            .const_label("version", env!("CARGO_PKG_VERSION"));
+        let mut build = Opts::new(build, "What this exporter was built from and with; always 1.");
+        for (label, value) in [
+            ("branch", build_info::BRANCH),
+            ("revision", build_info::REVISION),
+            ("rustc", build_info::RUSTC),
+            ("target", build_info::TARGET),
+            ("version", build_info::VERSION),
+        ] {
+            build = build.const_label(label, value);
+        }
         let build = IntGauge::with_opts(build)?;
         build.set(1);
         let panics = IntCounter::new(panics, "Panics, each of which ended one request or one reading. Any is a bug.")?;

@@ -1,19 +1,32 @@
 //! Panics: each is a bug that ends one request or one reading, and shows as a number and as a place.
+//!
+//! What a panic says is never shown: it may repeat what a store holds.
 
 use std::panic::{self, PanicHookInfo};
 
 use prometheus::IntCounter;
 
-/// Counts each panic of the process from now on, and logs where it was. What it says is not logged: it may repeat what a
-/// store holds.
-pub fn count(counter: IntCounter) {
-    panic::set_hook(Box::new(move |panic| note(panic, &counter)));
+/// Tells of each panic of the process from now on, by its place alone.
+pub fn tell() {
+    panic::set_hook(Box::new(told));
 }
 
-fn note(panic: &PanicHookInfo<'_>, counter: &IntCounter) {
-    counter.inc();
+/// Counts each panic of the process from now on too.
+pub fn count(counter: IntCounter) {
+    panic::set_hook(Box::new(move |panic| {
+        counter.inc();
+        told(panic);
+    }));
+}
+
+#[expect(clippy::print_stderr, reason = "a command that has no log says it where the person looks")]
+fn told(panic: &PanicHookInfo<'_>) {
     let place = panic.location().map_or_else(|| "unknown".to_owned(), ToString::to_string);
-    tracing::error!(place, "a bug: a part of the exporter panicked, and the rest goes on");
+    if tracing::enabled!(tracing::Level::ERROR) {
+        tracing::error!(place, "a bug: a part of the exporter panicked, and the rest goes on");
+    } else {
+        eprintln!("lease-exporter: a bug: a part of it panicked at {place}");
+    }
 }
 
 #[cfg(test)]
@@ -22,6 +35,7 @@ mod tests {
     use std::sync::{Arc, Mutex};
 
     use super::*;
+    use crate::log::{self, Format, Level};
 
     #[derive(Clone, Default)]
     struct Log(Arc<Mutex<Vec<u8>>>);
@@ -40,8 +54,7 @@ mod tests {
     #[test]
     fn a_panic_is_counted_and_logged_by_its_place_without_what_it_says() {
         let (log, counter) = (Log::default(), IntCounter::new("panics", "Panics.").unwrap());
-        let writer = log.clone();
-        let subscriber = tracing_subscriber::fmt().with_writer(move || writer.clone()).finish();
+        let subscriber = log::to(log.clone(), Level::Error, Format::Logfmt);
         let before = panic::take_hook();
         count(counter.clone());
         let unwound = tracing::subscriber::with_default(subscriber, || {
@@ -51,6 +64,6 @@ mod tests {
         assert!(unwound.is_err());
         assert!(counter.get() >= 1, "others may panic meanwhile");
         let log = String::from_utf8(log.0.lock().unwrap().clone()).unwrap();
-        assert!(log.contains("src/panics.rs:") && !log.contains("planted"), "{log}");
+        assert!(log.contains("place=src/panics.rs:") && !log.contains("planted"), "{log}");
     }
 }

@@ -132,6 +132,11 @@ fn is_key(text: &str) -> bool {
     (1..=40).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_-.".contains(&byte))
 }
 
+/// The lines of a text as YAML counts them: a carriage return alone ends one too.
+fn lines(text: &str) -> impl Iterator<Item = &str> {
+    text.split('\n').flat_map(|line| line.strip_suffix('\r').unwrap_or(line).split('\r'))
+}
+
 /// The line at fault up to its key, with a caret under the fault.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Excerpt {
@@ -143,7 +148,7 @@ struct Excerpt {
 impl Excerpt {
     /// `None` where the line does not begin with a key: then nothing of it is sure to be no secret.
     fn new(text: &str, line: u64, column: u64) -> Option<Self> {
-        let whole = text.lines().nth(usize::try_from(line).ok()?.checked_sub(1)?)?;
+        let whole = lines(text).nth(usize::try_from(line).ok()?.checked_sub(1)?)?;
         let content = whole.trim_start_matches([' ', '-']);
         let (key, value) = content.split_once(':')?;
         if !is_key(key) || !(value.is_empty() || value.starts_with(' ')) {
@@ -163,5 +168,26 @@ impl fmt::Display for Excerpt {
         let gutter = self.line.to_string();
         writeln!(f, "  {gutter} | {}", self.shown)?;
         write!(f, "  {:width$} | {:caret$}^", "", "", width = gutter.len(), caret = self.caret)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A carriage return alone ends a line of YAML, so an editor of another system leaves twice as many.
+    #[test]
+    fn the_line_shown_is_the_one_at_fault_however_lines_end() {
+        #[derive(Debug, serde::Deserialize)]
+        #[serde(deny_unknown_fields)]
+        struct Known {
+            #[expect(dead_code, reason = "it is only read")]
+            first: String,
+        }
+        for end in ["\n", "\r\n", "\r", "\r\r\n"] {
+            let text = format!("first: a{end}secnd: b{end}third: c{end}");
+            let shown = read::<Known>(&text, &[]).unwrap_err().to_string();
+            assert!(shown.contains(" | secnd: …"), "{end:?}: {shown}");
+        }
     }
 }

@@ -1,54 +1,74 @@
 //! `lease-exporter check`: whether the configuration can be used, before anything depends on it.
 
-use std::io::Write as _;
 use std::path::PathBuf;
-use std::process::ExitCode;
 
 use clap::Args;
 use tokio::time::Instant;
 
-use super::serve::block_on;
+use super::exit::Exit;
+use super::manual::Manual;
+use super::print::print;
+use super::serve::{CONFIG_FILE, block_on};
+use super::terminal::Waiting;
 use super::web_config::{self, WebConfigFile};
 use super::{Failure, sources};
 use crate::config::{Config, Origin, Source};
+use crate::expose::Visible;
 use crate::lease::Columns;
-use crate::store::Taken;
+use crate::store::{ReadResult, Taken};
 
-/// Check the configuration, and with --connect each source.
+pub(super) const MANUAL: Manual = Manual {
+    examples: &[
+        ("lease-exporter check --config.file=exporter.yml", "whether it is well formed; nothing is read"),
+        ("lease-exporter check --config.file=exporter.yml --connect", "what each source gives, and what it lacks"),
+        ("lease-exporter check --web.config.file=web.yml", "whether TLS and logins are well formed"),
+    ],
+    environment: &[CONFIG_FILE],
+    exits: &[
+        (Exit::Well, "all is well"),
+        (Exit::Unknown, "with --connect: a source could not be read, or some of its rows could not be used"),
+    ],
+};
+
+/// Check the configuration, and with --connect read each source.
 ///
-/// Exit code: 0 if all is well, 2 if a source could not be read or some of its rows could not be used, 3 if the
-/// configuration is wrong.
+/// Everything that is wrong is told at once, each with its line. With --connect, each source is read once, as the
+/// exporter would, and it is told what it gave, which rows cannot be used and why, and what can never be said of its leases
+/// for lack of a column.
 #[derive(Clone, Debug, Args)]
+#[command(after_long_help = MANUAL.help())]
 pub(super) struct Arguments {
     /// The configuration: what to read, and the limits of each lease
-    #[arg(long = "config.file", value_name = "FILE", env = "LEASE_EXPORTER_CONFIG_FILE")]
+    #[arg(long = "config.file", value_name = "FILE", env = CONFIG_FILE.0, value_hint = clap::ValueHint::FilePath)]
     config_file: Option<PathBuf>,
 
-    /// TLS and who may ask; alone, or beside the configuration
-    #[arg(long = "web.config.file", value_name = "FILE", value_parser = WebConfigFile::parse)]
+    /// The file with TLS, users and headers to check; alone, or beside the configuration
+    #[arg(
+        long = "web.config.file",
+        value_name = "FILE",
+        value_hint = clap::ValueHint::FilePath,
+        value_parser = WebConfigFile::parse
+    )]
     web_config_file: Option<WebConfigFile>,
 
-    /// Read each source once and say what it gave
+    /// Read each source once, and say what it gave
     #[arg(long)]
     connect: bool,
 }
 
-pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
-    let web_file = WebConfigFile::path(arguments.web_config_file.as_ref());
-    let of_web = web_file.map(web_config::checked).transpose()?;
-    if let (Some(of_web), None) = (&of_web, &arguments.config_file) {
-        return told(of_web, true);
+pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
+    if let Some(file) = WebConfigFile::path(arguments.web_config_file.as_ref()) {
+        print(&web_config::checked(file)?)?;
+        if arguments.config_file.is_none() {
+            return Ok(Exit::Well);
+        }
     }
     let config = sources::configuration(sources::named(arguments.config_file.as_deref())?)?;
-    let (text, well) = if arguments.connect { block_on(connect(&config))? } else { (summary(&config), true) };
-    told(&[of_web.unwrap_or_default(), text].concat(), well)
-}
-
-fn told(text: &str, well: bool) -> Result<ExitCode, Failure> {
-    std::io::stdout()
-        .write_all(text.as_bytes())
-        .map_err(|error| Failure::System(format!("cannot write to standard output: {error}")))?;
-    Ok(ExitCode::from(if well { 0 } else { 2 }))
+    if arguments.connect {
+        return block_on(connect(&config))?;
+    }
+    print(&summary(&config))?;
+    Ok(Exit::Well)
 }
 
 fn summary(config: &Config) -> String {
@@ -67,24 +87,34 @@ fn introduction(source: &Source) -> String {
     format!("{name}: {store}, {origin}, {} leases, times on the {}'s clock", rules.kind, rules.clock)
 }
 
-async fn connect(config: &Config) -> (String, bool) {
+/// Reads all sources side by side, and tells of each as soon as those before it are told.
+async fn connect(config: &Config) -> Result<Exit, Failure> {
+    let shown = |source: &Source| Visible(&source.name).to_string();
+    let waiting = Waiting::begin("reading", config.sources.iter().map(shown));
+    let readings: Vec<_> = config.sources.iter().map(|source| tokio::spawn(read(source))).collect();
     let mut well = true;
-    let mut text = String::new();
-    for source in &config.sources {
-        text.push_str(&introduction(source));
-        let mut store = sources::store(source);
-        match store.read(Instant::now() + source.timeout).await {
-            Ok(taken) => {
-                well &= taken.reading.rejected.is_empty() && taken.reading.over_limit == 0;
-                text.push_str(&found(&taken));
-            }
-            Err(error) => {
-                well = false;
-                text.push_str(&format!("\n  cannot be read ({}): {error}\n", error.failure()));
-            }
-        }
+    for (source, reading) in config.sources.iter().zip(readings) {
+        // It fails only by a bug, which has told itself.
+        let read = reading.await.map_err(|_| Failure::System(format!("{}: reading it panicked", shown(source))))?;
+        well &= read.as_ref().is_ok_and(|taken| taken.reading.rejected.is_empty() && taken.reading.over_limit == 0);
+        let text = introduction(source) + &came(&read);
+        waiting.done(&shown(source));
+        waiting.aside(|| print(&text))?;
     }
-    (text, well)
+    Ok(if well { Exit::Well } else { Exit::Unknown })
+}
+
+/// One reading of a source, on a task of its own.
+fn read(source: &Source) -> impl Future<Output = ReadResult> + Send + use<> {
+    let (mut store, timeout) = (sources::store(source), source.timeout);
+    async move { store.read(Instant::now() + timeout).await }
+}
+
+fn came(read: &ReadResult) -> String {
+    match read {
+        Ok(taken) => found(taken),
+        Err(error) => format!("\n  cannot be read ({}): {error}\n", error.failure()),
+    }
 }
 
 /// Of so many rows that are not used it is told what is wrong with them; the rest is counted.

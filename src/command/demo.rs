@@ -22,10 +22,9 @@ mod tests;
 mod voice;
 mod way;
 
-use std::io::{self, IsTerminal as _, Write};
+use std::io::{self, Write};
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
-use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -35,9 +34,13 @@ use tokio::signal::unix::SignalKind;
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
+use super::exit::Exit;
 use super::exporter::Exporter;
+use super::manual::{Manual, NO_COLOR};
+use super::print::written;
 use super::serve::{block_on, serve};
 use super::signals::Signals;
+use super::terminal::{Waiting, shows_colour};
 use super::{Failure, sources};
 use crate::lease::State;
 use crate::log;
@@ -52,6 +55,20 @@ use player::Player;
 use stage::Stage;
 use voice::Voice;
 
+pub(super) const MANUAL: Manual = Manual {
+    examples: &[
+        ("lease-exporter demo", "on http://127.0.0.1:10987/, until Ctrl-C"),
+        ("lease-exporter demo --speed=5 --once", "one round, in a fifth of the time"),
+        ("lease-exporter demo --store=postgres://me@localhost/test", "on a server, in a schema of its own"),
+    ],
+    environment: &[NO_COLOR],
+    exits: &[
+        (Exit::Well, "it was ended, or showed what it should"),
+        (Exit::Amiss, "with --once: it did not show what it should"),
+        (Exit::Abandoned, "told twice to end, it left behind what it had made"),
+    ],
+};
+
 /// Show the exporter at work, without any configuration.
 ///
 /// Starts two made-up schedulers that share one lease in an SQLite file of their own, and the exporter that watches
@@ -61,32 +78,31 @@ use voice::Voice;
 ///
 /// With --store, the lease is on a server instead, in a schema or under a key prefix of its own. Until the demo ends,
 /// that grows by about 60 small records a minute, times the speed.
-///
-/// With --once, the exit code is 1 if the exporter did not show what it should.
 #[derive(Clone, Debug, Args)]
+#[command(after_long_help = MANUAL.help())]
 pub(super) struct Arguments {
-    /// How many times as fast, from 0.1 to 20
+    /// How many times as fast as usual, from 0.1 to 20
     #[arg(long, value_name = "NUMBER", default_value = "1", value_parser = pace::parse)]
     speed: Pace,
 
-    /// The port to serve on, on 127.0.0.1; 0 for any that is free
+    /// The port to serve on, on 127.0.0.1 alone; 0 for any that is free
     #[arg(long, value_name = "NUMBER", default_value_t = 10987)]
     port: u16,
 
-    /// End after one round
+    /// End after one round, and say by the exit code whether it showed what it should
     #[arg(long)]
     once: bool,
 
-    /// Keep the store and the configuration, and say where they are
+    /// Keep the store and the configuration at the end, and say where they are
     #[arg(long)]
     keep: bool,
 
-    /// Where the lease is to be: postgres://user@host:port/database or redis://user@host:port/number
+    /// Keep the lease on this server: postgres://user@host:port/database or redis://user@host:port/number
     #[arg(long, value_name = "URL")]
     store: Option<String>,
 
     /// A file with the password for the store's server
-    #[arg(long, value_name = "FILE", requires = "store")]
+    #[arg(long, value_name = "FILE", requires = "store", value_hint = clap::ValueHint::FilePath)]
     password_file: Option<PathBuf>,
 }
 
@@ -117,22 +133,24 @@ struct Outcome {
 }
 
 /// Shows it until it is over, or someone has seen enough.
-pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
+pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     log::start(log::Level::Warn, log::Format::Logfmt);
     let stdout = io::stdout();
-    let colour = stdout.is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
+    let colour = shows_colour(&stdout);
     block_on(until_signalled(arguments, Voice::new(stdout, colour)))?
 }
 
 /// A first signal lets it clean up; a second one ends it where it is.
-async fn until_signalled(arguments: &Arguments, voice: Voice<impl Write>) -> Result<ExitCode, Failure> {
+async fn until_signalled(arguments: &Arguments, voice: Voice<impl Write>) -> Result<Exit, Failure> {
     // When the terminal's window is closed, that must leave nothing behind either.
     let signals = Signals::also(&[SignalKind::hangup()])?;
     let stop = CancellationToken::new();
     match signals.end(stop.clone(), show(arguments, voice, stop.clone())).await {
-        Some(outcome) if stop.is_cancelled() => outcome.map(|_| ExitCode::SUCCESS),
-        Some(outcome) => outcome.map(|outcome| ExitCode::from(u8::from(arguments.once && outcome.missed > 0))),
-        None => Ok(ExitCode::from(130)),
+        Some(outcome) if stop.is_cancelled() => outcome.map(|_| Exit::Well),
+        Some(outcome) => {
+            outcome.map(|outcome| if arguments.once && outcome.missed > 0 { Exit::Amiss } else { Exit::Well })
+        }
+        None => Ok(Exit::Abandoned),
     }
 }
 
@@ -144,7 +162,9 @@ async fn show(arguments: &Arguments, voice: Voice<impl Write>, stop: Cancellatio
     let store = arguments.server()?;
     let listener = listen(arguments.port).await?;
     let address = listener.local_addr().map_err(|error| Failure::System(format!("cannot listen: {error}")))?;
+    let waiting = Waiting::begin("preparing", ["the store".to_owned()]);
     let stage = Stage::set(pace, arguments.keep, store).await?;
+    drop(waiting);
     let config = sources::configuration(&stage.config_file())?;
     let observer = sources::passing_observer(&config)?;
     let exporter = Exporter::new(observer.clone())?;
@@ -173,12 +193,8 @@ async fn show(arguments: &Arguments, voice: Voice<impl Write>, stop: Cancellatio
     let Ending { cleared, told } = ending::end(stage, others_left, &mut voice).await;
     let told = played?.and(told);
     cleared?;
-    match told {
-        // Whoever read it has seen enough.
-        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(outcome),
-        Err(error) => Err(Failure::System(format!("cannot write to standard output: {error}"))),
-        Ok(()) => Ok(outcome),
-    }
+    written(told)?;
+    Ok(outcome)
 }
 
 async fn listen(port: u16) -> Result<TcpListener, Failure> {

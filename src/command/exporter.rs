@@ -6,7 +6,7 @@ use bytes::Bytes;
 use tokio::time::Instant;
 
 use super::Failure;
-use crate::observer::{Chosen, Encoded, NotConfigured, Observed, Observer};
+use crate::observer::{Chosen, Encoded, Glance, NotConfigured, Observed, Observer, Waiting};
 use crate::own::Own;
 use crate::web::{Content, Scrape};
 
@@ -56,5 +56,18 @@ impl Content for Exporter {
 
     async fn snapshots(&self, sources: Chosen, deadline: Instant) -> Result<Vec<Arc<Observed>>, NotConfigured> {
         Ok(self.observer().chosen(&sources)?.observe(deadline).await)
+    }
+
+    async fn glances(
+        &self,
+        sources: Chosen,
+        waiting: Waiting,
+        deadline: Instant,
+    ) -> Result<Vec<Glance>, NotConfigured> {
+        Ok(self.observer().chosen(&sources)?.glance(waiting, deadline).await)
+    }
+
+    fn sources(&self) -> Vec<String> {
+        self.observer().names().map(str::to_owned).collect()
     }
 }

@@ -12,14 +12,16 @@ use clap::Args;
 use tracing::info;
 
 use super::Failure;
-use crate::web;
+use crate::{log, web};
 use address::Address;
 use path::SocketFile;
 
 /// Where to listen.
 #[derive(Clone, Debug, Args)]
 pub(super) struct ListenArguments {
-    /// The address to serve on; without a host, on all; a name stands for the first of its addresses; or a socket of this machine; may be given several times
+    /// An address to serve on, or a Unix socket; without a host, all of this machine's; may be given several times
+    ///
+    /// A name stands for one address: its first of IPv4, or else its first.
     #[arg(
         long = "web.listen-address",
         value_name = "[HOST]:PORT|unix:PATH",
@@ -84,14 +86,14 @@ impl Socket {
         match self {
             Self::Tcp(socket) => {
                 socket.set_nonblocking(true)?;
-                info!(address = %socket.local_addr()?, "listening");
+                info!(target: log::ACT, address = %socket.local_addr()?, "listening");
                 Ok(tokio::net::TcpListener::from_std(socket)?.into())
             }
             Self::Unix(socket) => {
                 socket.set_nonblocking(true)?;
                 let address = socket.local_addr()?;
                 let path = address.as_pathname().map_or("(unnamed)".into(), |path| path.to_string_lossy());
-                info!(address = %format_args!("unix:{path}"), "listening");
+                info!(target: log::ACT, address = %format_args!("unix:{path}"), "listening");
                 Ok(tokio::net::UnixListener::from_std(socket)?.into())
             }
         }

@@ -1,17 +1,23 @@
 //! The command line: what was typed made into one command, and what came of it into an exit code.
 
 mod check;
+mod completions;
 mod demo;
+mod exit;
 mod exporter;
 mod listener;
+mod man;
+mod manual;
 mod notify;
 mod presets;
+mod print;
 mod reload;
 pub mod scheduler;
 mod serve;
 mod signals;
 pub mod sources;
 mod status;
+mod terminal;
 mod web_config;
 
 use std::ffi::OsString;
@@ -21,6 +27,10 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Parser, Subcommand};
 use thiserror::Error;
 
+use crate::{build_info, log};
+
+pub use exit::Exit;
+
 /// Tells lease authority and work progress apart, for Prometheus.
 ///
 /// Reads leases and the progress of their work from the store that the schedulers use, and says of each lease whether it
@@ -28,7 +38,15 @@ use thiserror::Error;
 ///
 /// `lease-exporter demo` shows it at work without any configuration.
 #[derive(Debug, Parser)]
-#[command(name = "lease-exporter", version, args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
+#[command(
+    name = "lease-exporter",
+    version,
+    long_version = build_info::DESCRIPTION,
+    max_term_width = 100,
+    after_long_help = serve::MANUAL.help(),
+    args_conflicts_with_subcommands = true,
+    subcommand_negates_reqs = true
+)]
 pub struct CommandLine {
     #[command(subcommand)]
     command: Option<Command>,
@@ -43,6 +61,8 @@ enum Command {
     Presets(presets::Arguments),
     Demo(demo::Arguments),
     Scheduler(scheduler::Args),
+    Completions(completions::Arguments),
+    Man(man::Arguments),
 }
 
 /// Why a command failed: who must act, and so the exit code.
@@ -57,12 +77,12 @@ pub enum Failure {
 }
 
 impl Failure {
-    /// The exit code: 3 for usage and configuration, 4 for the system, beside 0 to 2, which `status` gives a meaning.
+    /// How the command ends.
     #[must_use]
-    pub const fn exit_code(&self) -> u8 {
+    pub const fn exit(&self) -> Exit {
         match self {
-            Self::Configuration(_) => 3,
-            Self::System(_) => 4,
+            Self::Configuration(_) => Exit::Configuration,
+            Self::System(_) => Exit::System,
         }
     }
 }
@@ -93,19 +113,23 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Err(told) => {
             let told = with_tip(told);
             let _ = told.print();
-            return if told.use_stderr() { ExitCode::from(3) } else { ExitCode::SUCCESS };
+            return if told.use_stderr() { Exit::Configuration } else { Exit::Well }.into();
         }
     };
     let result = match command_line.command {
-        None => serve::run(&command_line.serve).map(|()| ExitCode::SUCCESS),
+        None => serve::run(&command_line.serve),
         Some(Command::Status(arguments)) => status::run(&arguments),
         Some(Command::Check(arguments)) => check::run(&arguments),
         Some(Command::Presets(arguments)) => presets::run(&arguments),
         Some(Command::Demo(arguments)) => demo::run(&arguments),
         Some(Command::Scheduler(arguments)) => scheduler::run(arguments).map_err(Failure::from),
+        Some(Command::Completions(arguments)) => completions::run(&arguments),
+        Some(Command::Man(arguments)) => man::run(&arguments),
     };
-    result.unwrap_or_else(|failure| {
+    log::finish();
+    let exit = result.unwrap_or_else(|failure| {
         eprintln!("lease-exporter: {failure}");
-        ExitCode::from(failure.exit_code())
-    })
+        failure.exit()
+    });
+    exit.into()
 }

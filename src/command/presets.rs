@@ -3,34 +3,49 @@
 mod description;
 
 use std::fmt::Write as _;
-use std::io::Write as _;
-use std::process::ExitCode;
 
 use clap::Args;
-use clap::builder::{PossibleValuesParser, TypedValueParser as _};
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser as _};
 
 use super::Failure;
-use crate::near::near;
+use super::exit::Exit;
+use super::manual::Manual;
+use super::print::print;
 use crate::preset::{Dialect, Filled, Preset, Value};
+
+pub(super) const MANUAL: Manual = Manual {
+    examples: &[
+        ("lease-exporter presets", "the presets, a line each"),
+        ("lease-exporter presets quartz --store=postgres --parameter=table_prefix=APP_", "one, for tables of your own"),
+    ],
+    environment: &[],
+    exits: &[(Exit::Well, "it was printed")],
+};
 
 /// Print the presets, or what one of them reads and needs.
 ///
 /// Without a name, one line for each preset. With one: what holding a lease means there, whose clock counts, what is due,
 /// what you must supply, and for each kind of store the rights to grant, what is asked, and an example to start from.
-///
-/// Exit code: 0 if there is such a preset, 3 if not.
 #[derive(Clone, Debug, Args)]
+#[command(after_long_help = MANUAL.help())]
 pub(super) struct Arguments {
     /// The preset to print
-    name: Option<String>,
+    #[arg(value_parser = presets())]
+    name: Option<&'static Preset>,
 
-    /// Of the kinds of store that it reads, print this one alone
+    /// Print this kind of store alone, of those that the preset reads
     #[arg(long, value_name = "KIND", requires = "name", value_parser = dialects())]
     store: Option<Dialect>,
 
-    /// Print the preset with this in the place of a parameter's default
+    /// Print it with this value of a parameter, such as table_prefix=APP_; may be given several times
     #[arg(long = "parameter", value_name = "NAME=VALUE", requires = "name", value_parser = given)]
     parameters: Vec<(String, String)>,
+}
+
+fn presets() -> impl clap::builder::TypedValueParser<Value = &'static Preset> {
+    let value = |preset: &'static Preset| PossibleValue::new(preset.name()).help(&*preset.about.description);
+    PossibleValuesParser::new(Preset::all().iter().map(value))
+        .try_map(|name| Preset::named(&name).ok_or("there is no such preset"))
 }
 
 fn given(text: &str) -> Result<(String, String), &'static str> {
@@ -44,29 +59,13 @@ fn dialects() -> impl clap::builder::TypedValueParser<Value = Dialect> {
         .try_map(move |name| named(name).ok_or("there is no such kind of store"))
 }
 
-pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
-    let text = match &arguments.name {
+pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
+    let text = match arguments.name {
         None => list(),
-        Some(name) => {
-            let preset = named(name)?;
-            description::of(&filled(preset, &arguments.parameters)?, &read(preset, arguments.store)?)
-        }
+        Some(preset) => description::of(&filled(preset, &arguments.parameters)?, &read(preset, arguments.store)?),
     };
-    std::io::stdout()
-        .write_all(text.as_bytes())
-        .map_err(|error| Failure::System(format!("cannot write to standard output: {error}")))?;
-    Ok(ExitCode::SUCCESS)
-}
-
-fn named(name: &str) -> Result<&'static Preset, Failure> {
-    Preset::named(name).ok_or_else(|| {
-        let names = || Preset::all().iter().map(Preset::name);
-        let instead = match near(name, names()).as_slice() {
-            [] => format!("the presets are {}", names().collect::<Vec<_>>().join(", ")),
-            close => format!("did you mean `{}`?", close.join("` or `")),
-        };
-        Failure::Configuration(format!("there is no such preset: {name:?}; {instead}"))
-    })
+    print(&text)?;
+    Ok(Exit::Well)
 }
 
 /// The preset with what was given for its parameters.

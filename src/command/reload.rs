@@ -15,6 +15,7 @@ use super::notify::Notify;
 use super::{Failure, sources};
 use crate::config::{Config, Source};
 use crate::lease::TokenKey;
+use crate::log;
 use crate::observer::{Beginning, Observable, Observer};
 use crate::web::config::{Protection, Watched, WebConfig};
 use crate::web::{Asked, Reloaded};
@@ -112,14 +113,15 @@ impl Reload {
         match self.next(exporter.observer()).await {
             Ok(Next { followed, anew, observer }) => {
                 exporter.replace(observer);
-                info!(sources = followed.sources.len(), read_anew = anew, "the configuration was loaded again");
+                let sources = followed.sources.len();
+                info!(target: log::ACT, sources, read_anew = anew, "the configuration was loaded again");
                 self.now = followed;
                 exporter.own().config().succeeded();
                 Reloaded::Taken
             }
             Err(failure) => {
                 exporter.own().config().failed();
-                error!(error = %failure, "the configuration cannot be used: the one before stays");
+                error!(target: log::ACT, error = %failure, "the configuration cannot be used: the one before stays");
                 Reloaded::Refused
             }
         }

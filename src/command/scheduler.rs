@@ -2,16 +2,30 @@
 
 use std::io::{self, Write};
 use std::path::PathBuf;
-use std::process::ExitCode;
 use std::time::Duration;
 
 use tokio::runtime;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::mpsc;
 
+use super::exit::Exit;
+use super::manual::Manual;
+use super::terminal::Waiting;
 use crate::scheduler::{
     Event, Instance, InstanceToken, InvalidAddress, InvalidTiming, InvalidToken, Panicked, ProtocolError, Running,
     StoreAddress, Timing, start,
+};
+
+pub(super) const MANUAL: Manual = Manual {
+    examples: &[
+        (
+            "lease-exporter scheduler --store=sqlite:///tmp/a.db --create --lease=retention",
+            "one that competes for a lease",
+        ),
+        ("kill -USR1 PID", "have its work hang while it renews, or go on"),
+    ],
+    environment: &[],
+    exits: &[(Exit::Well, "it was told to stop, and gave the lease back")],
 };
 
 /// Run a synthetic scheduler that follows the reference lease protocol.
@@ -25,6 +39,7 @@ use crate::scheduler::{
 ///
 /// The exporter reads it, on every kind of store, with `preset: reference` in its configuration.
 #[derive(Debug, clap::Args)]
+#[command(after_long_help = MANUAL.help())]
 pub struct Args {
     /// The store: sqlite:///path, postgres://user@host:port/database or redis://user@host:port/number
     ///
@@ -33,7 +48,7 @@ pub struct Args {
     #[arg(long, value_name = "URL")]
     store: String,
     /// A file with the password for the store's server, read anew for each connection
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
     password_file: Option<PathBuf>,
     /// The lease to compete for
     #[arg(long, value_name = "NAME", value_parser = clap::builder::NonEmptyStringValueParser::new())]
@@ -50,7 +65,7 @@ pub struct Args {
     /// How often an occurrence becomes due; "none" or 0 to enqueue nothing
     #[arg(long, value_name = "DURATION", default_value = "1s", value_parser = duration_or_none)]
     enqueue_every: Duration,
-    /// What to put into the holder column, unique among all that run [default: random]
+    /// What to put into the holder column, unique among all that run; random if nothing is given
     #[arg(long, value_name = "TOKEN")]
     instance: Option<String>,
     /// Make the store's file and tables if they are not there; Redis needs none
@@ -113,7 +128,7 @@ impl Error {
 ///
 /// # Errors
 /// When it cannot start, or standard output is gone.
-pub fn run(args: Args) -> Result<ExitCode, Error> {
+pub fn run(args: Args) -> Result<Exit, Error> {
     let timing = Timing::new(args.ttl, args.renew_every)?;
     let timing = timing.work_takes(args.work_takes).enqueue_every(args.enqueue_every)?;
     let token = match args.instance {
@@ -122,7 +137,9 @@ pub fn run(args: Args) -> Result<ExitCode, Error> {
     };
     let store = StoreAddress::parse(&args.store, args.password_file)?;
     // Now and here, so that what is wrong with the store ends the process; later failures are waited out.
+    let waiting = Waiting::begin("opening", ["the store".to_owned()]);
     let opened = if args.create { store.create() } else { store.open() };
+    drop(waiting);
     drop(opened.map_err(|error| Error::Store { error, hint: hint(&store, error) })?);
 
     let runtime = runtime::Builder::new_current_thread()
@@ -146,11 +163,7 @@ pub fn run(args: Args) -> Result<ExitCode, Error> {
     })
 }
 
-async fn wait(
-    running: Running,
-    mut signals: Signals,
-    mut output: mpsc::Receiver<io::Error>,
-) -> Result<ExitCode, Error> {
+async fn wait(running: Running, mut signals: Signals, mut output: mpsc::Receiver<io::Error>) -> Result<Exit, Error> {
     let mut frozen = false;
     let failed = loop {
         tokio::select! {
@@ -165,7 +178,7 @@ async fn wait(
         }
     };
     running.stop()?;
-    failed.map_or(Ok(ExitCode::SUCCESS), |error| Err(Error::Output(error)))
+    failed.map_or(Ok(Exit::Well), |error| Err(Error::Output(error)))
 }
 
 struct Signals {

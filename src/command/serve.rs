@@ -7,8 +7,10 @@ use std::time::Duration;
 use clap::Args;
 use tokio_util::sync::CancellationToken;
 
+use super::exit::Exit;
 use super::exporter::Exporter;
 use super::listener::ListenArguments;
+use super::manual::{Manual, NO_COLOR};
 use super::notify::Notify;
 use super::reload::Reload;
 use super::signals::{Signals, hangups};
@@ -18,34 +20,70 @@ use crate::web::config::Watched;
 use crate::web::{self, Gate, Limits, Listener, Reloader, Settings, Site};
 use crate::{log, panics};
 
+/// The variable that names the configuration.
+pub(super) const CONFIG_FILE: (&str, &str) =
+    ("LEASE_EXPORTER_CONFIG_FILE", "the configuration, unless --config.file names one");
+
+pub(super) const MANUAL: Manual = Manual {
+    examples: &[
+        ("lease-exporter demo", "see it at work, without any configuration"),
+        (
+            "lease-exporter check --config.file=exporter.yml --connect",
+            "whether the configuration is right, and what there is to read",
+        ),
+        ("lease-exporter --config.file=exporter.yml", "serve on port 10987, until SIGTERM or SIGINT"),
+    ],
+    environment: &[
+        CONFIG_FILE,
+        ("LISTEN_FDS, LISTEN_PID", "the sockets that systemd passes, with --web.systemd-socket"),
+        ("NOTIFY_SOCKET", "where systemd is told that the exporter is ready, reloads or stops"),
+        ("SSL_CERT_FILE, SSL_CERT_DIR", "the certificates to trust stores by, in place of the system's"),
+        NO_COLOR,
+    ],
+    // Those of every command, for whoever looks for them here.
+    exits: &[
+        (Exit::Well, "all is well, or it was told to stop"),
+        (Exit::Amiss, "status: a lease is stalled or has no leader; demo --once: it did not show what it should"),
+        (Exit::Unknown, "status, check: a lease is unknown, or a source could not be read in full"),
+        (Exit::Abandoned, "demo: told twice to end, it left behind what it had made"),
+    ],
+};
+
 /// How the exporter serves.
 #[derive(Clone, Debug, Args)]
 pub(super) struct Arguments {
-    /// The configuration: what to read, and the limits of each lease. SIGHUP loads it again
-    #[arg(long = "config.file", value_name = "FILE", env = "LEASE_EXPORTER_CONFIG_FILE")]
+    /// The configuration: what to read, and the limits of each lease; SIGHUP loads it again
+    #[arg(long = "config.file", value_name = "FILE", env = CONFIG_FILE.0, value_hint = clap::ValueHint::FilePath)]
     config_file: Option<PathBuf>,
 
     #[command(flatten)]
     listen: ListenArguments,
 
-    /// TLS and who may ask, in the format of all Prometheus exporters; changes of it are picked up
-    #[arg(long = "web.config.file", value_name = "FILE", value_parser = WebConfigFile::parse)]
+    /// TLS, users and headers, in the file format of all Prometheus exporters; changes are picked up
+    #[arg(
+        long = "web.config.file",
+        value_name = "FILE",
+        value_hint = clap::ValueHint::FilePath,
+        value_parser = WebConfigFile::parse
+    )]
     web_config_file: Option<WebConfigFile>,
 
-    /// The path of the metrics
+    /// The path to serve the metrics under
     #[arg(long = "web.telemetry-path", value_name = "PATH", default_value = "/metrics", value_parser = path)]
     telemetry_path: String,
 
-    /// How many requests may look at sources at once; more are refused; 0 for no limit
+    /// The most requests that may look at sources at once; more are refused; 0 for no limit
     #[arg(long = "web.max-requests", value_name = "NUMBER", default_value = "40", value_parser = most_requests)]
     max_requests: usize,
 
-    /// Let a POST to `/-/reload` load the configuration again, as SIGHUP does
+    /// Let a POST to /-/reload load the configuration again, as SIGHUP does
     #[arg(long = "web.enable-lifecycle")]
     lifecycle: bool,
 
-    /// Serve `/leases/SOURCE/LEASE/live`, which fails while the lease is stalled, for probes of Kubernetes. What
-    /// --web.config.file asks for, a probe needs too: a password in its `httpHeaders`; a client certificate it cannot have
+    /// Serve /leases/SOURCE/LEASE/live for probes of Kubernetes: it fails while the lease is stalled
+    ///
+    /// What --web.config.file asks for, a probe needs too: a password, which it can have in its httpHeaders, or a client
+    /// certificate, which it cannot have. Without, it fails. The rate limit does not hold for it.
     #[arg(long = "web.enable-probes")]
     probes: bool,
 
@@ -56,11 +94,11 @@ pub(super) struct Arguments {
 /// How the exporter logs.
 #[derive(Clone, Copy, Debug, Args)]
 pub(super) struct LogArguments {
-    /// Log nothing below this
+    /// Log messages of this level and above
     #[arg(long = "log.level", value_name = "LEVEL", value_enum, default_value_t)]
     level: log::Level,
 
-    /// The form of a log line
+    /// The format of the log, which goes to standard error
     #[arg(long = "log.format", value_name = "FORMAT", value_enum, default_value_t)]
     format: log::Format,
 }
@@ -90,9 +128,19 @@ fn path(text: &str) -> Result<String, String> {
     Ok(text.to_owned())
 }
 
-/// Serves until SIGTERM or SIGINT.
-pub(super) fn run(arguments: &Arguments) -> Result<(), Failure> {
+/// Serves until SIGTERM or SIGINT. What keeps it from that is in its log, for those who read that and no terminal.
+pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
+    // What is missing on the command line is told like everything else that was typed wrong.
+    sources::named(arguments.config_file.as_deref())?;
     arguments.log.start();
+    let Err(failure) = serve_until_signalled(arguments) else { return Ok(Exit::Well) };
+    for error in failure.to_string().lines() {
+        tracing::error!(target: log::ACT, error, "the exporter cannot serve");
+    }
+    Ok(failure.exit())
+}
+
+fn serve_until_signalled(arguments: &Arguments) -> Result<(), Failure> {
     let (mut reload, observer) = Reload::first(arguments.config_file.as_deref())?;
     let exporter = Arc::new(Exporter::new(observer)?);
     panics::count(exporter.own().panics());

@@ -43,7 +43,12 @@ impl Signals {
 
 /// The signal that asks to load the configuration again (SIGHUP), from now on.
 pub(super) fn hangups() -> Result<Signal, Failure> {
-    signal(SignalKind::hangup()).map_err(unheard)
+    heard(SignalKind::hangup())
+}
+
+/// A signal, from now on.
+pub(super) fn heard(kind: SignalKind) -> Result<Signal, Failure> {
+    signal(kind).map_err(unheard)
 }
 
 fn unheard(error: std::io::Error) -> Failure {

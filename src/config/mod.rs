@@ -7,6 +7,8 @@
 mod access;
 mod address;
 mod file;
+#[cfg(test)]
+mod fuzz;
 mod glob;
 mod keys;
 mod limits;

@@ -308,7 +308,7 @@ pub static CATALOGUE: [Family; 29] = [
     ),
     source(
         "lease_source_rows_rejected_total",
-        "Rows that were not used.",
+        "Rows that were not used, counted anew with each reading.",
         None,
         OfSource::Counters("reason", values!(RowFault), |health, at| health.rejected[at]),
     ),

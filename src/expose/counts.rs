@@ -17,11 +17,7 @@ impl Counts {
     /// Counts the leases of all these sources.
     #[must_use]
     pub fn of(snapshots: &[&SourceSnapshot]) -> Self {
-        let mut counts = Self::default();
-        for status in snapshots.iter().flat_map(|snapshot| &snapshot.leases) {
-            counts.0[status.verdict.state as usize] += 1;
-        }
-        counts
+        snapshots.iter().flat_map(|snapshot| &snapshot.leases).map(|status| status.verdict.state).collect()
     }
 
     /// How many are in this state.
@@ -40,6 +36,16 @@ impl Counts {
     #[must_use]
     pub fn worst(&self) -> Option<State> {
         SEVERITY.into_iter().find(|state| self.in_state(*state) > 0)
+    }
+}
+
+impl FromIterator<State> for Counts {
+    fn from_iter<I: IntoIterator<Item = State>>(states: I) -> Self {
+        let mut counts = Self::default();
+        for state in states {
+            counts.0[state as usize] += 1;
+        }
+        counts
     }
 }
 

@@ -136,7 +136,7 @@ impl<'a> Health<'a> {
             read_seconds: health.took.as_secs_f64(),
             clock_offset_seconds: health.clock_offset,
             leases_read: health.leases,
-            rows_rejected: health.rejected_now,
+            rows_rejected: health.rejected_now.total(),
             rows_rejected_total: RowsRejected(health.rejected),
             read_failures_total: ReadFailures(health.failures),
         }

@@ -68,6 +68,7 @@ struct DueWork {
     /// 0 only where the store says so; null where it is not known how much.
     count: Option<u64>,
     oldest_age_seconds: Option<Bounds>,
+    oldest_at: Option<f64>,
 }
 
 #[derive(Serialize)]
@@ -185,8 +186,12 @@ impl DueWork {
     fn of(due: Due) -> Self {
         match due {
             Due::NotKnown => Self::default(),
-            Due::Nothing => Self { count: Some(0), oldest_age_seconds: None },
-            Due::Waiting { count, oldest } => Self { count, oldest_age_seconds: oldest.as_ref().and_then(bounds) },
+            Due::Nothing => Self { count: Some(0), ..Self::default() },
+            Due::Waiting { count, oldest, oldest_at } => Self {
+                count,
+                oldest_age_seconds: oldest.as_ref().and_then(bounds),
+                oldest_at: oldest_at.map(StoreTime::unix_seconds),
+            },
         }
     }
 }

@@ -3,18 +3,22 @@
 
 mod catalogue;
 mod counts;
+mod cut;
 mod format;
+#[cfg(test)]
+mod fuzz;
 pub(crate) mod gzip;
 pub mod json;
 mod json_lease;
 pub mod metrics;
+mod order;
 pub mod page;
 mod pieces;
 pub mod table;
 mod visible;
 
 #[cfg(test)]
-mod golden;
+pub(crate) mod golden;
 #[cfg(test)]
 pub(crate) mod sample;
 
@@ -22,9 +26,13 @@ use crate::lease::{Epoch, Status, Tenure};
 
 pub use catalogue::{ALERTS_STAND_ON, CATALOGUE, Family, OfLease, OfSource, Samples, names};
 pub use counts::{Counts, SEVERITY};
+pub use cut::cut;
 pub(crate) use format::Description;
 pub use format::{Format, Type};
 pub use gzip::Encoding;
+pub use order::worst_first;
+pub use visible::Visible;
+pub(crate) use visible::is_hidden;
 
 /// The authority epoch in force, or the one that a released lease last had.
 fn epoch(status: &Status) -> Option<Epoch> {

@@ -4,15 +4,21 @@
 //! whole and need no script. `assets/live.js` only puts the `<main>` that the event stream brings in place of the old one,
 //! so there is one template and one way to render a lease.
 
+mod advice;
 mod evidence;
+#[cfg(test)]
+mod fuzz;
 mod lease;
 mod list;
 mod moment;
 mod past;
 mod picture;
 mod source;
+mod trouble;
 mod view;
 mod words;
+
+use std::time::Duration;
 
 use askama::Template;
 
@@ -40,6 +46,10 @@ pub struct Looked<'a> {
     pub snapshot: &'a SourceSnapshot,
     /// The looks until then.
     pub history: &'a History,
+    /// When it was, on the clock of looks. What is said of its leases is as of then.
+    pub at: Duration,
+    /// For how long the store has not answered, if it is being asked again or did not answer this look.
+    pub unanswered: Option<Duration>,
 }
 
 /// A view that was rendered.
@@ -47,22 +57,29 @@ pub struct Looked<'a> {
 pub struct Rendered {
     /// The page, or its `<main>` alone.
     pub html: String,
-    /// Whether what was asked for is there: a lease that is not known is not.
+    /// Whether what was asked for is there: a lease or a source that is not known is not.
     pub found: bool,
 }
 
-/// Renders the page of a view, with a link to the metrics at `metrics_path`.
+/// Renders the page of a view from looks at what [`View::source`] says, with a choice of `sources` and a link to the metrics
+/// at `metrics_path`.
 ///
 /// Links are relative, so that the page works behind a proxy that puts it under a path of its own.
 ///
 /// # Errors
 /// None that is known: the template writes nothing that can fail.
-pub fn page(view: &View, looks: &[Looked<'_>], now: Now, metrics_path: &str) -> askama::Result<Rendered> {
+pub fn page(
+    view: &View,
+    looks: &[Looked<'_>],
+    sources: &[impl AsRef<str>],
+    now: Now,
+    metrics_path: &str,
+) -> askama::Result<Rendered> {
     let metrics_path = metrics_path.trim_start_matches('/');
     let (title, main, form, found) = match view {
         View::List(filter) => {
             let list = List::of(filter, looks, now);
-            (list.title().to_owned(), list.render()?, Some(Form::of(filter, looks)), true)
+            (list.title().to_owned(), list.render()?, Some(Form::of(filter, sources)), list.is_found())
         }
         View::Lease { source, lease } => {
             let opened = Opened::of(source, lease, looks, now);
@@ -98,6 +115,7 @@ struct Form<'a> {
     text: &'a str,
     sources: Vec<Choice<'a>>,
     narrow: bool,
+    not_understood: Vec<String>,
 }
 
 struct Choice<'a> {
@@ -107,15 +125,21 @@ struct Choice<'a> {
 }
 
 impl<'a> Form<'a> {
-    fn of(filter: &'a Filter, looks: &'a [Looked<'a>]) -> Self {
+    fn of(filter: &'a Filter, sources: &'a [impl AsRef<str>]) -> Self {
         let choice =
             |value: &'a str| Choice { value, name: Visible(value).to_string(), chosen: value == filter.source() };
-        let mut sources: Vec<_> = looks.iter().map(|look| choice(&look.snapshot.source)).collect();
+        let mut sources: Vec<_> = sources.iter().map(|source| choice(source.as_ref())).collect();
         // One that is not there any more is still what is filtered by.
         if !filter.source().is_empty() && !sources.iter().any(|source| source.chosen) {
             sources.push(choice(filter.source()));
         }
-        Self { states: filter.states(), text: filter.text(), sources, narrow: filter.is_narrow() }
+        Self {
+            states: filter.states(),
+            text: filter.text(),
+            sources,
+            narrow: filter.is_narrow(),
+            not_understood: filter.not_understood(),
+        }
     }
 }
 

@@ -1,85 +1,123 @@
 //! A snapshot as a plain table, for a terminal.
 
-use std::fmt::{self, Display, Write};
+use std::fmt::Display;
+use std::ops::Range;
 
-use super::epoch;
+use unicode_width::UnicodeWidthStr as _;
+
 use super::visible::Visible;
-use crate::lease::{Dated, Due, Progress, Readable, RowFault, SourceSnapshot, Status};
+use super::{cut, epoch};
+use crate::lease::{Dated, Due, Progress, Readable, RowFault, SourceSnapshot, State, Status};
 
 const HEAD: [&str; 9] =
     ["SOURCE", "LEASE", "STATE", "AUTHORITY", "PROGRESS", "EPOCH", "LEASE-AGE", "PROGRESS-AGE", "DUE"];
 /// Numbers and ages are aligned to the right, words to the left.
 const RIGHT: [bool; HEAD.len()] = [false, false, false, false, false, true, true, true, true];
 
+/// The column with the state.
+const STATE: usize = 2;
+
 /// How wide a column is made at the most. One name of a kilobyte would else take every line with it.
 const WIDEST: usize = 60;
 
-/// Writes one line per lease and below it the reason; first a line for each source that was not read in full.
+/// How much of the names of sources and leases is shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Names {
+    /// All of it.
+    Whole,
+    /// As much as fits into so many columns.
+    Within(usize),
+}
+
+/// A line of the table.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Line {
+    /// What stands in it.
+    pub text: String,
+    /// The state of its lease, and where in the text the word for it is.
+    pub state: Option<(State, Range<usize>)>,
+}
+
+/// The head, and for each lease a line and below it the reason.
 ///
-/// Columns are as wide as their longest value in characters, not in terminal cells: a name in wide characters, such as
-/// Chinese, pushes its own line to the right. So does a value of more than 60 characters. Names are written with escapes for what cannot be seen, so a name cannot
-/// break the table or command the terminal. What is not known is `-`; an age with a lower bound alone is `>5m`.
-///
-/// # Errors
-/// What the writer says.
-pub fn write(out: &mut impl Write, snapshots: &[&SourceSnapshot]) -> fmt::Result {
-    for snapshot in snapshots {
-        troubles(out, snapshot)?;
+/// Columns are as wide as their longest value; one of more than 60 columns pushes its own line to the right. Names are
+/// written with escapes for what cannot be seen, so a name cannot break the table or command the terminal. What is not
+/// known is `-`; an age with a lower bound alone is `>5m`.
+#[must_use]
+pub fn lines(leases: &[(&SourceSnapshot, &Status)], names: Names) -> Vec<Line> {
+    let plain = |text| Line { text, state: None };
+    if leases.is_empty() {
+        return vec![plain("no leases".to_owned())];
     }
-    let leases = || snapshots.iter().flat_map(|snapshot| snapshot.leases.iter().map(|status| (*snapshot, status)));
-    let rows: Vec<_> = leases().map(|(snapshot, status)| cells(&snapshot.source, status)).collect();
-    if rows.is_empty() {
-        return writeln!(out, "no leases");
-    }
+    let rows: Vec<_> = leases.iter().map(|(snapshot, status)| cells(&snapshot.source, status, names)).collect();
     let mut widths = HEAD.map(str::len);
     for row in &rows {
         for (width, cell) in widths.iter_mut().zip(row) {
-            *width = (*width).max(cell.chars().count().min(WIDEST));
+            *width = (*width).max(cell.width().min(WIDEST));
         }
     }
-    line(out, &HEAD, &widths)?;
-    for (row, (_, status)) in rows.iter().zip(leases()) {
-        line(out, row, &widths)?;
-        writeln!(out, "  {}", status.sentence())?;
+    let mut lines = vec![plain(line(&HEAD.map(str::to_owned), &widths).0)];
+    for (row, (_, status)) in rows.iter().zip(leases) {
+        let (text, place) = line(row, &widths);
+        lines.push(Line { text, state: Some((status.verdict.state, place)) });
+        lines.push(plain(format!("  {}", status.sentence())));
     }
-    Ok(())
+    lines
 }
 
-/// Says of a source that it could not be read, or which of its rows were not used.
-fn troubles(out: &mut impl Write, snapshot: &SourceSnapshot) -> fmt::Result {
-    let health = &snapshot.health;
-    let source = Visible(&snapshot.source);
-    if let Err(failure) = health.outcome {
-        writeln!(out, "{source}: could not be read after {}: {failure}", Readable(health.took))?;
-    }
-    if health.rejected_now > 0 {
-        write!(out, "{source}: rows not used: {}; since the start:", health.rejected_now)?;
-        for fault in RowFault::ALL.into_iter().filter(|fault| health.rejected[*fault as usize] > 0) {
-            write!(out, " {fault} {}", health.rejected[fault as usize])?;
+/// A line for each source that could not be read, and for each of which some rows were not used.
+#[must_use]
+pub fn troubles(snapshots: &[&SourceSnapshot]) -> Vec<String> {
+    let mut lines = Vec::new();
+    for SourceSnapshot { source, health, .. } in snapshots {
+        let source = Visible(source);
+        if let Err(failure) = health.outcome {
+            lines.push(format!("{source}: could not be read after {}: {failure}", Readable(health.took)));
         }
-        writeln!(out)?;
+        let rejected = &health.rejected_now;
+        if rejected.total() > 0 {
+            let faults = RowFault::ALL.into_iter().filter(|fault| rejected.rows(*fault) > 0);
+            let faults: String = faults.map(|fault| format!(" {fault} {}", rejected.rows(fault))).collect();
+            lines.push(format!("{source}: rows not used: {}:{faults}", rejected.total()));
+        }
     }
-    Ok(())
+    lines
 }
 
-fn line(out: &mut impl Write, cells: &[impl AsRef<str>], widths: &[usize]) -> fmt::Result {
-    let mut line = String::new();
-    for ((cell, &width), right) in cells.iter().map(AsRef::as_ref).zip(widths).zip(RIGHT) {
-        if !line.is_empty() {
+/// A line, and where the cell with the state is in it.
+fn line(cells: &[String; HEAD.len()], widths: &[usize; HEAD.len()]) -> (String, Range<usize>) {
+    let (mut line, mut state) = (String::new(), 0..0);
+    for (column, (cell, &width)) in cells.iter().zip(widths).enumerate() {
+        if column > 0 {
             line.push_str("  ");
         }
-        if right { write!(line, "{cell:>width$}")? } else { write!(line, "{cell:<width$}")? }
+        let padding = " ".repeat(width.saturating_sub(cell.width()));
+        if RIGHT[column] {
+            line.push_str(&padding);
+        }
+        if column == STATE {
+            state = line.len()..line.len() + cell.len();
+        }
+        line.push_str(cell);
+        if !RIGHT[column] {
+            line.push_str(&padding);
+        }
     }
-    writeln!(out, "{}", line.trim_end())
+    line.truncate(line.trim_end().len());
+    (line, state)
 }
 
-fn cells(source: &str, status: &Status) -> [String; HEAD.len()] {
+fn cells(source: &str, status: &Status, names: Names) -> [String; HEAD.len()] {
+    let name = |name: &str| match names {
+        Names::Whole => Visible(name).to_string(),
+        Names::Within(columns) => cut(&Visible(name).to_string(), columns),
+    };
     let verdict = &status.verdict;
     let holding = status.holding();
     let progress = status.evidence().map(|evidence| evidence.progress);
     [
-        Visible(source).to_string(),
-        Visible(&status.lease).to_string(),
+        name(source),
+        name(&status.lease),
         verdict.state.to_string(),
         verdict.authority.to_string(),
         verdict.progress.to_string(),
@@ -116,11 +154,32 @@ mod tests {
     use super::*;
     use crate::expose::{golden, sample};
 
+    fn text(snapshots: &[&SourceSnapshot]) -> String {
+        let leases: Vec<_> =
+            snapshots.iter().flat_map(|snapshot| snapshot.leases.iter().map(|status| (*snapshot, status))).collect();
+        let lines =
+            troubles(snapshots).into_iter().chain(lines(&leases, Names::Whole).into_iter().map(|line| line.text));
+        lines.map(|line| line + "\n").collect()
+    }
+
     #[test]
     fn the_table_of_every_state() {
-        let mut table = String::new();
-        write(&mut table, &sample::snapshots().iter().collect::<Vec<_>>()).unwrap();
-        golden::assert_matches("status.txt", &table);
+        golden::assert_matches("status.txt", &text(&sample::snapshots().iter().collect::<Vec<_>>()));
+    }
+
+    #[test]
+    fn each_lease_says_where_the_word_for_its_state_is() {
+        let snapshots = sample::snapshots();
+        let leases: Vec<_> = snapshots
+            .iter()
+            .flat_map(|snapshot| snapshot.leases.iter().map(move |status| (snapshot, status)))
+            .collect();
+        let lines = lines(&leases, Names::Whole);
+        let marked: Vec<_> = lines.iter().filter_map(|line| Some((line, line.state.clone()?))).collect();
+        assert_eq!(marked.len(), leases.len());
+        for (line, (state, place)) in marked {
+            assert_eq!(&line.text[place], state.as_str(), "{}", line.text);
+        }
     }
 
     #[test]
@@ -128,8 +187,7 @@ mod tests {
         let mut snapshot = sample::many(2);
         let long = "x".repeat(1024);
         snapshot.leases[0].lease = long.as_str().into();
-        let mut table = String::new();
-        write(&mut table, &[&snapshot]).unwrap();
+        let table = text(&[&snapshot]);
         let lines: Vec<_> = table.lines().collect();
         assert!(lines[1].starts_with(&format!("many    {long}  active ")), "{table}");
         assert!(lines[3].starts_with(&format!("many    {:<60}  active ", "lease-00001")), "{table}");
@@ -137,9 +195,25 @@ mod tests {
     }
 
     #[test]
+    fn a_name_in_wide_letters_leaves_the_columns_where_they_are() {
+        let mut snapshot = sample::many(2);
+        snapshot.leases[0].lease = "保持-リース".into();
+        let table = text(&[&snapshot]);
+        let column = |line: &str| line.split(" active").next().unwrap().width();
+        let lines: Vec<_> = table.lines().collect();
+        assert_eq!(column(lines[1]), column(lines[3]), "{table}");
+    }
+
+    #[test]
+    fn names_within_so_many_columns_are_cut_and_take_no_more() {
+        let mut snapshot = sample::many(1);
+        snapshot.leases[0].lease = "x".repeat(1024).as_str().into();
+        let lines = lines(&[(&snapshot, &snapshot.leases[0])], Names::Within(10));
+        assert!(lines[1].text.starts_with("many    xxxxxxxxx…  active "), "{}", lines[1].text);
+    }
+
+    #[test]
     fn no_lease_at_all_is_said_in_words() {
-        let mut table = String::new();
-        write(&mut table, &[]).unwrap();
-        assert_eq!(table, "no leases\n");
+        assert_eq!(text(&[]), "no leases\n");
     }
 }

@@ -8,7 +8,7 @@ use std::fmt::{self, Display, Formatter, Write};
 /// that turns the direction of writing would show a name that it is not, and a zero-width character would make two
 /// leases look like one. A backslash is doubled, so that an escape cannot be mistaken for a name that spells it.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Visible<'a>(pub(super) &'a str);
+pub struct Visible<'a>(pub &'a str);
 
 impl Display for Visible<'_> {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
@@ -29,7 +29,8 @@ impl Display for Visible<'_> {
     }
 }
 
-const fn is_hidden(c: char) -> bool {
+/// Whether a character cannot be seen, or changes how others are.
+pub(crate) const fn is_hidden(c: char) -> bool {
     matches!(c,
         '\0'..='\u{1f}' | '\u{7f}'..='\u{a0}' | '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}'
         | '\u{1680}' | '\u{17b4}' | '\u{17b5}' | '\u{180b}'..='\u{180f}' | '\u{2000}'..='\u{200f}'

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use super::*;
 use crate::lease::{
-    Anomalies, Authority, Health, Kind, Observation, Policy, ProgressState, ReadFailure, Reason, State, Status, Unseen,
-    Verdict,
+    Anomalies, Authority, Health, Kind, Observation, Policy, ProgressState, ReadFailure, Reason, RejectedRows, State,
+    Status, Unseen, Verdict,
 };
 
 const A: Result<State, ReadFailure> = Ok(State::Active);
@@ -37,7 +37,7 @@ fn snapshot(leases: &[&str], seen: Result<State, ReadFailure>) -> SourceSnapshot
             clock_offset: None,
             failures: Default::default(),
             rejected: Default::default(),
-            rejected_now: 0,
+            rejected_now: RejectedRows::default(),
         },
         leases: leases.iter().map(status).collect(),
     }

@@ -195,6 +195,8 @@ pub enum Due {
         count: Option<u64>,
         /// How long the oldest has waited; `None` if that is not known.
         oldest: Option<Dated>,
+        /// Since when, as stored.
+        oldest_at: Option<StoreTime>,
     },
 }
 

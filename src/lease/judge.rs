@@ -239,7 +239,8 @@ fn due(reported: Due, last: Option<Dated>, work: Work) -> Due {
         None => Due::NotKnown,
         Some(last) if delay > std::time::Duration::ZERO && last.age.older_than(delay) == Answer::No => Due::Nothing,
         Some(last) => {
-            Due::Waiting { count: None, oldest: Some(Dated { age: last.age.less(delay), basis: last.basis }) }
+            let oldest = Some(Dated { age: last.age.less(delay), basis: last.basis });
+            Due::Waiting { count: None, oldest, oldest_at: None }
         }
     }
 }

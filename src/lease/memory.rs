@@ -13,7 +13,7 @@ use super::policy::{Kind, Policies, Policy, Rules};
 use super::recollection::{Look, Recollection, Sight};
 use super::record::{Reading, RejectedRow};
 use super::registry::merged;
-use super::snapshot::{Health, SourceSnapshot};
+use super::snapshot::{Health, RejectedRows, SourceSnapshot};
 use super::status::{Anomalies, Status};
 use super::token::TokenKey;
 
@@ -90,12 +90,11 @@ impl Memory {
         }
         let look =
             Look { at, store_now: reading.store_now, columns: reading.columns, rules: &self.rules, key: &self.key };
-        let mut rejected_now = reading.over_limit;
-        self.rejected[RowFault::OverLimit as usize] += reading.over_limit;
+        let mut rejected_now = RejectedRows::default();
+        rejected_now.count(RowFault::OverLimit, reading.over_limit, None);
         let mut spoilt: BTreeMap<&str, Unseen> = BTreeMap::new();
         for RejectedRow { lease, column, fault } in &reading.rejected {
-            rejected_now += 1;
-            self.rejected[*fault as usize] += 1;
+            rejected_now.count(*fault, 1, lease.as_ref());
             if let Some(lease) = lease {
                 spoilt.insert(lease, Unseen::Record(*column));
             }
@@ -118,8 +117,7 @@ impl Memory {
                 (Some(_), Some(why)) if look.rules.kind != Kind::Registry => Sight::Unusable(why),
                 (Some(merged), _) => Sight::Row(&merged.row, &merged.others),
                 (None, _) => {
-                    rejected_now += rows.len() as u64;
-                    self.rejected[RowFault::Duplicate as usize] += rows.len() as u64;
+                    rejected_now.count(RowFault::Duplicate, rows.len() as u64, Some(name));
                     Sight::Unusable(Unseen::Duplicate)
                 }
             };
@@ -147,6 +145,9 @@ impl Memory {
                 Some(remembered.status(name, sight, &look))
             }));
             leases.sort_by(|one, other| one.lease.cmp(&other.lease));
+        }
+        for fault in RowFault::ALL {
+            self.rejected[fault as usize] += rejected_now.rows(fault);
         }
         SourceSnapshot {
             source: Arc::clone(&self.source),

@@ -29,6 +29,6 @@ pub use memory::Memory;
 pub use policy::{Alert, AlertSet, Clock, Kind, Policies, Policy, Rules, Work};
 pub use record::{Columns, Cursor, Epoch, Reading, RejectedRow, Row, StoreTime, TimeOutOfRange};
 pub use sentence::{Readable, Sentence};
-pub use snapshot::{Health, SourceSnapshot};
+pub use snapshot::{Health, RejectedRows, SourceSnapshot};
 pub use status::{Anomalies, Status};
 pub use token::{HolderToken, TokenKey};

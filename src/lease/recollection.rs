@@ -373,6 +373,6 @@ fn due(row: &Row, look: &Look<'_>) -> Due {
     match (row.due, oldest) {
         (Some(0), _) => Due::Nothing,
         (None, None) => Due::NotKnown,
-        (count, oldest) => Due::Waiting { count, oldest },
+        (count, oldest) => Due::Waiting { count, oldest, oldest_at: row.oldest_due_at },
     }
 }

@@ -3,6 +3,7 @@
 use std::fmt::{self, Display, Formatter};
 use std::time::Duration;
 
+use super::age::Answer;
 use super::evidence::{Dated, Due, Evidence, Holding, Left, Observation, Progress, Tenure, Under, Unseen};
 use super::label::{Authority, Reason};
 use super::policy::{Policy, Work};
@@ -16,6 +17,9 @@ impl Display for Readable {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         const HOUR: u64 = 3_600;
         let seconds = self.0.as_secs();
+        if !self.0.is_zero() && self.0 < Duration::from_millis(1) {
+            return f.pad("<1ms");
+        }
         let shown = match seconds {
             0 => Duration::from_millis(u64::from(self.0.subsec_millis())),
             _ if seconds < HOUR => Duration::from_secs(seconds),
@@ -100,9 +104,22 @@ fn holder(holding: &Holding, authority: Authority, f: &mut Formatter<'_>) -> fmt
 fn because(reason: Reason, evidence: &Evidence, policy: &Policy, f: &mut Formatter<'_>) -> fmt::Result {
     let limit = Readable(policy.stall_after);
     match reason {
-        Reason::Absent => f.write_str("the store has no record of a holder"),
-        Reason::Released => f.write_str("the holder gave it back and nobody has taken it"),
-        Reason::Expired => f.write_str("and nobody has taken over"),
+        Reason::Absent => {
+            let work_waits = matches!(
+                (evidence.due, policy.work),
+                (Due::Waiting { .. }, _) | (Due::NotKnown, Work::Continuous | Work::Cadence(_))
+            );
+            f.write_str(if work_waits { "nobody holds it" } else { "the store names no holder" })?;
+            undone(evidence, policy, f)
+        }
+        Reason::Released => {
+            f.write_str("the holder gave it back and nobody has taken it")?;
+            undone(evidence, policy, f)
+        }
+        Reason::Expired => {
+            f.write_str("and nobody has taken over")?;
+            undone(evidence, policy, f)
+        }
         Reason::Progressing => {
             last_progress(evidence, f)?;
             waiting(evidence.due, ", ", f)
@@ -132,13 +149,7 @@ fn because(reason: Reason, evidence: &Evidence, policy: &Policy, f: &mut Formatt
                     Tenure::Vacant { .. } => f.write_str("no progress")?,
                 },
             }
-            match (evidence.due, policy.work) {
-                (Due::NotKnown, Work::Continuous) => f.write_str(" though there is always work to do")?,
-                (Due::NotKnown, Work::Cadence(cadence)) => {
-                    write!(f, " though a run is due every {}", Readable(cadence))?;
-                }
-                (due, _) => waiting(due, " while ", f)?,
-            }
+            in_spite_of(evidence.due, policy.work, f)?;
             write!(f, "; the limit is {limit}")
         }
         Reason::WorkStuck => {
@@ -167,14 +178,41 @@ fn because(reason: Reason, evidence: &Evidence, policy: &Policy, f: &mut Formatt
         }
         Reason::ClockSkew => f.write_str("times in the store disagree with each other or lie in the future"),
         Reason::ProgressWithoutAuthority => {
-            f.write_str("the lease had ended, yet ")?;
-            last_progress(evidence, f)
+            if matches!(evidence.tenure, Tenure::Vacant { .. }) {
+                f.write_str("nobody holds it, ")?;
+            }
+            f.write_str("yet there was progress")?;
+            last(evidence).map_or(Ok(()), |when| write!(f, " {} ago", at_least(&when)))
         }
         Reason::EpochRegressed => f.write_str("its epoch went backwards, so fencing cannot be relied on"),
         Reason::InvalidRecord => f.write_str("the record leaves out what would tell"),
         Reason::StoreUnreachable | Reason::StoreTimeout | Reason::StoreRefused | Reason::SchemaMismatch => {
             f.write_str("the store could not be read")
         }
+    }
+}
+
+/// What waits while nobody has the right to do it.
+fn undone(evidence: &Evidence, policy: &Policy, f: &mut Formatter<'_>) -> fmt::Result {
+    in_spite_of(evidence.due, policy.work, f)?;
+    match evidence.due {
+        Due::Waiting { oldest: Some(oldest), .. } if oldest.age.older_than(policy.stall_after) == Answer::Yes => {
+            write!(f, "; the limit is {}", Readable(policy.stall_after))
+        }
+        Due::NotKnown if policy.work != Work::Unstated => {
+            f.write_str("; ")?;
+            last_progress(evidence, f)
+        }
+        _ => Ok(()),
+    }
+}
+
+/// What there is to do: what the store says is due, or else what the policy says.
+fn in_spite_of(due: Due, work: Work, f: &mut Formatter<'_>) -> fmt::Result {
+    match (due, work) {
+        (Due::NotKnown, Work::Continuous) => f.write_str(" though there is always work to do"),
+        (Due::NotKnown, Work::Cadence(cadence)) => write!(f, " though a run is due every {}", Readable(cadence)),
+        (due, _) => waiting(due, " while ", f),
     }
 }
 
@@ -209,7 +247,7 @@ fn at_least(when: &Dated) -> String {
 
 /// How much waits and for how long: "14 are due, the oldest for 7m". Nothing where nothing is known to wait.
 fn waiting(due: Due, lead: &str, f: &mut Formatter<'_>) -> fmt::Result {
-    let Due::Waiting { count, oldest } = due else { return Ok(()) };
+    let Due::Waiting { count, oldest, .. } = due else { return Ok(()) };
     match count {
         Some(1) => write!(f, "{lead}1 is due")?,
         Some(count) => write!(f, "{lead}{count} are due")?,

@@ -53,17 +53,62 @@ pub struct Health {
     /// Rows not used since the exporter started, by [`RowFault`].
     pub rejected: [u64; RowFault::ALL.len()],
     /// Rows not used in this reading.
-    pub rejected_now: u64,
+    pub rejected_now: RejectedRows,
+}
+
+/// The rows that one reading did not use.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RejectedRows([(u64, Vec<Arc<str>>); RowFault::ALL.len()]);
+
+impl RejectedRows {
+    /// Of how many leases the names are kept for each fault, so that somebody can look one up.
+    pub const NAMED: usize = 3;
+
+    /// How many there are.
+    #[must_use]
+    pub fn total(&self) -> u64 {
+        self.0.iter().map(|(rows, _)| rows).sum()
+    }
+
+    /// How many have this fault.
+    #[must_use]
+    pub const fn rows(&self, fault: RowFault) -> u64 {
+        self.0[fault as usize].0
+    }
+
+    /// The first few leases whose rows have this fault, as far as those name one.
+    #[must_use]
+    pub fn leases(&self, fault: RowFault) -> &[Arc<str>] {
+        &self.0[fault as usize].1
+    }
+
+    pub(super) fn count(&mut self, fault: RowFault, rows: u64, lease: Option<&Arc<str>>) {
+        let (counted, leases) = &mut self.0[fault as usize];
+        *counted += rows;
+        if let Some(lease) = lease
+            && leases.len() < Self::NAMED
+            && !leases.contains(lease)
+        {
+            leases.push(Arc::clone(lease));
+        }
+    }
 }
 
 impl Health {
     /// A read that failed after so long, and what was counted until then.
-    pub(super) const fn failed(
+    pub(super) fn failed(
         failure: ReadFailure,
         took: Duration,
         failures: [u64; ReadFailure::ALL.len()],
         rejected: [u64; RowFault::ALL.len()],
     ) -> Self {
-        Self { outcome: Err(failure), took, leases: None, clock_offset: None, failures, rejected, rejected_now: 0 }
+        let rejected_now = RejectedRows::default();
+        Self { outcome: Err(failure), took, leases: None, clock_offset: None, failures, rejected, rejected_now }
+    }
+
+    /// How long the read took, if it went well.
+    #[must_use]
+    pub fn read_in(&self) -> Option<Duration> {
+        self.outcome.ok().map(|()| self.took)
     }
 }

@@ -2,6 +2,7 @@
 
 use std::io;
 use std::sync::Arc;
+use std::time::Duration;
 
 use bytes::Bytes;
 
@@ -20,6 +21,8 @@ pub struct Observed {
     pub snapshot: Arc<SourceSnapshot>,
     /// What the looks until then showed.
     pub history: History,
+    /// When the look was, on the clock of looks.
+    pub at: Duration,
     pub(super) text: Rendered,
     compressed: Arc<Once<io::Result<Compressed>>>,
     /// What stands for it in a JSON document.
@@ -40,10 +43,10 @@ pub enum Encoded {
 const COMPRESSED_WHOLE: u64 = 64 * 1024;
 
 impl Observed {
-    /// A look, the looks until then, and its metrics.
+    /// A look, the looks until then, when it was, and its metrics.
     #[must_use]
-    pub fn new(snapshot: Arc<SourceSnapshot>, history: History, text: Rendered) -> Self {
-        Self { snapshot, history, text, compressed: Arc::default(), listed: Arc::default() }
+    pub fn new(snapshot: Arc<SourceSnapshot>, history: History, at: Duration, text: Rendered) -> Self {
+        Self { snapshot, history, at, text, compressed: Arc::default(), listed: Arc::default() }
     }
 
     /// Its metrics compressed, for whoever asks first and everybody after.
@@ -108,7 +111,7 @@ mod tests {
     fn observed(exposition: &Exposition, leases: usize) -> Arc<Observed> {
         let snapshot = sample::many(leases);
         let text = Renderer::new(exposition.clone()).render(&snapshot);
-        Arc::new(Observed::new(Arc::new(snapshot), History::default(), text))
+        Arc::new(Observed::new(Arc::new(snapshot), History::default(), Duration::ZERO, text))
     }
 
     fn unpacked(body: &Encoded) -> Vec<u8> {

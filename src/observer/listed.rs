@@ -48,7 +48,8 @@ mod tests {
     use crate::history::History;
 
     fn observed(snapshot: SourceSnapshot) -> Arc<Observed> {
-        Arc::new(Observed::new(Arc::new(snapshot), History::default(), Rendered::default()))
+        let (history, at) = (History::default(), std::time::Duration::ZERO);
+        Arc::new(Observed::new(Arc::new(snapshot), history, at, Rendered::default()))
     }
 
     /// The stream, and where its longest piece is.

@@ -1,5 +1,7 @@
 //! Reads that take long, fail, panic or never end. Time is paused: nothing here is slept on.
 
+mod glance;
+
 use std::pin::Pin;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};

@@ -3,6 +3,8 @@
 //! A file put into this folder is a preset; `CONTRIBUTING.md` says what stands in it.
 
 mod file;
+#[cfg(test)]
+mod fuzz;
 mod parameter;
 mod reads;
 #[cfg(test)]

@@ -100,8 +100,11 @@ impl Value {
     /// As SQL writes it: lengths of time as seconds. A text never gets into SQL: a test proves it of every data file.
     pub(super) fn in_sql(&self) -> String {
         match self {
-            Self::Duration(length) if length.subsec_millis() == 0 => length.as_secs().to_string(),
-            Self::Duration(length) => format!("{}.{:03}", length.as_secs(), length.subsec_millis()),
+            Self::Duration(length) => match (length.as_secs(), length.subsec_nanos()) {
+                (seconds, 0) => seconds.to_string(),
+                (seconds, nanos) if nanos % 1_000_000 == 0 => format!("{seconds}.{:03}", nanos / 1_000_000),
+                (seconds, nanos) => format!("{seconds}.{nanos:09}"),
+            },
             Self::Flag(flag) => if *flag { "TRUE" } else { "FALSE" }.to_owned(),
             Self::Identifier(_) | Self::Text(_) => self.to_string(),
         }
@@ -209,6 +212,7 @@ mod tests {
         for (value, sql, written) in [
             (Value::Duration(Duration::from_secs(90)), "90", "1m 30s"),
             (Value::Duration(Duration::from_millis(1_500)), "1.500", "1s 500ms"),
+            (Value::Duration(Duration::from_micros(1_002)), "0.001002000", "1ms 2us"),
             (Value::Flag(true), "TRUE", "true"),
             (Value::Identifier(Identifier("QRTZ_".into())), "QRTZ_", "QRTZ_"),
         ] {

@@ -64,6 +64,13 @@ pub(super) enum Value<'a> {
     /// Wide enough for every integer that a store has.
     Integer(i128),
     Real(f64),
+    /// A decimal that is not whole: `unscaled` with its last so many digits behind the point, of which the last is not 0.
+    Decimal {
+        unscaled: i128,
+        scale: u32,
+    },
+    /// A decimal with too many digits to keep them all: near enough for a time, but no cursor.
+    Rounded(f64),
     /// Text in whatever bytes the store has.
     Text(&'a [u8]),
     /// Text of a store that has no types, which may stand for a number.
@@ -103,7 +110,12 @@ impl<'a> Value<'a> {
             }
             Self::Integer(number) => Ok(Some(number.to_string().into())),
             Self::Uuid(bytes) => Ok(Some(uuid(bytes).into())),
-            Self::Real(_) | Self::Time(_) | Self::Seconds(_) | Self::Other => Err(RowFault::WrongType),
+            Self::Real(_)
+            | Self::Decimal { .. }
+            | Self::Rounded(_)
+            | Self::Time(_)
+            | Self::Seconds(_)
+            | Self::Other => Err(RowFault::WrongType),
         }
     }
 
@@ -125,12 +137,17 @@ impl<'a> Value<'a> {
                 .and_then(|seconds| StoreTime::from_unix_seconds(seconds).ok())
                 .map(Some)
                 .ok_or(RowFault::OutOfRange),
-            Self::Real(seconds) => {
+            Self::Real(seconds) | Self::Rounded(seconds) => {
                 StoreTime::from_unix_seconds_f64(seconds).map(Some).map_err(|_| RowFault::OutOfRange)
             }
+            Self::Decimal { unscaled, scale } => micros(unscaled, scale)
+                .and_then(|micros| StoreTime::from_unix_micros(micros).ok())
+                .map(Some)
+                .ok_or(RowFault::OutOfRange),
             Self::Text(bytes) | Self::Untyped(bytes) => {
                 let text = std::str::from_utf8(bytes).map_err(|_| RowFault::Unreadable)?;
-                let time = humantime::parse_rfc3339_weak(text).map_err(|_| RowFault::Unreadable)?;
+                let clock = utc_clock(text).ok_or(RowFault::Unreadable)?;
+                let time = humantime::parse_rfc3339_weak(clock).map_err(|_| RowFault::Unreadable)?;
                 let since = time.duration_since(std::time::UNIX_EPOCH).map_err(|_| RowFault::OutOfRange)?;
                 let micros = i64::try_from(since.as_micros()).map_err(|_| RowFault::OutOfRange)?;
                 StoreTime::from_unix_micros(micros).map(Some).map_err(|_| RowFault::OutOfRange)
@@ -151,7 +168,13 @@ impl<'a> Value<'a> {
                 .and_then(|digits| digits.parse().ok())
                 .map(Some)
                 .ok_or(RowFault::Unreadable),
-            Self::Real(_) | Self::Time(_) | Self::Seconds(_) | Self::Uuid(_) | Self::Other => Err(RowFault::WrongType),
+            Self::Real(_)
+            | Self::Decimal { .. }
+            | Self::Rounded(_)
+            | Self::Time(_)
+            | Self::Seconds(_)
+            | Self::Uuid(_)
+            | Self::Other => Err(RowFault::WrongType),
         }
     }
 
@@ -165,7 +188,8 @@ impl<'a> Value<'a> {
         let seconds = match self.typed() {
             Self::Null => return Ok(None),
             Self::Integer(seconds) => seconds as f64,
-            Self::Real(seconds) | Self::Seconds(seconds) => seconds,
+            Self::Decimal { unscaled, scale } => unscaled as f64 / 10_f64.powi(scale.cast_signed()),
+            Self::Real(seconds) | Self::Rounded(seconds) | Self::Seconds(seconds) => seconds,
             Self::Text(_) | Self::Untyped(_) | Self::Time(_) | Self::Uuid(_) | Self::Other => {
                 return Err(RowFault::WrongType);
             }
@@ -187,6 +211,9 @@ impl<'a> Value<'a> {
             })),
             Self::Uuid(bytes) => Ok(Some(Cursor::Text(uuid(bytes).into()))),
             Self::Real(number) => Ok(Some(Cursor::Text(number.to_string().into()))),
+            Self::Decimal { unscaled, scale } => Ok(Some(Cursor::Text(written(unscaled, scale).into()))),
+            // Another number might look the same.
+            Self::Rounded(_) => Err(RowFault::OutOfRange),
             Self::Time(time) => {
                 let time = time.ok_or(RowFault::OutOfRange)?;
                 Ok(Some(Cursor::Number(time.unix_micros())))
@@ -199,6 +226,54 @@ impl<'a> Value<'a> {
             Self::Seconds(_) | Self::Other => Err(RowFault::WrongType),
         }
     }
+}
+
+/// A decimal of this sign and these digits, with the last `behind` of them behind the point; nothing for what is none.
+#[cfg(any(feature = "mysql", feature = "postgres"))]
+pub(super) fn decimal<'a>(negative: bool, digits: &str, behind: usize) -> Option<Value<'a>> {
+    let zeros = digits.len() - digits.trim_end_matches('0').len();
+    let (digits, scale) = (&digits[..digits.len() - zeros.min(behind)], behind.saturating_sub(zeros));
+    let exact = digits.parse::<i128>().ok().zip(u32::try_from(scale).ok());
+    Some(match exact.map(|(number, scale)| (if negative { -number } else { number }, scale)) {
+        Some((number, 0)) => Value::Integer(number),
+        Some((unscaled, scale)) => Value::Decimal { unscaled, scale },
+        None => {
+            let number: f64 = format!("{digits}e-{scale}").parse().ok()?;
+            Value::Rounded(if negative { -number } else { number })
+        }
+    })
+}
+
+/// A decimal of seconds in microseconds, rounded.
+fn micros(unscaled: i128, scale: u32) -> Option<i64> {
+    let micros = match scale.checked_sub(6) {
+        None | Some(0) => unscaled.checked_mul(10_i128.pow(6 - scale))?,
+        // With so many digits behind the point there is nothing before it.
+        Some(more) => match 10_i128.checked_pow(more) {
+            Some(unit) => (unscaled + unscaled.signum() * (unit / 2)) / unit,
+            None => 0,
+        },
+    };
+    i64::try_from(micros).ok()
+}
+
+/// A decimal as it is written.
+fn written(unscaled: i128, scale: u32) -> String {
+    let (sign, scale) = (if unscaled < 0 { "-" } else { "" }, scale as usize);
+    let digits = format!("{:0width$}", unscaled.unsigned_abs(), width = scale + 1);
+    let (whole, fraction) = digits.split_at(digits.len() - scale);
+    format!("{sign}{whole}.{fraction}")
+}
+
+/// The date and the time of day of a text that says nothing of a zone, or that it is UTC. The library that reads it takes
+/// any offset behind a fraction for UTC.
+fn utc_clock(text: &str) -> Option<&str> {
+    let clock = text.strip_suffix('Z').or_else(|| text.strip_suffix("+00:00")).unwrap_or(text);
+    let fraction = clock.get("2026-11-30 12:00:00".len()..)?;
+    let digits = fraction.strip_prefix('.').unwrap_or(fraction);
+    let plain =
+        fraction.is_empty() || (digits.len() < fraction.len() && digits.bytes().all(|digit| digit.is_ascii_digit()));
+    plain.then_some(clock)
 }
 
 /// As text, the way PostgreSQL writes it.
@@ -223,9 +298,31 @@ mod tests {
     }
 
     #[test]
+    fn a_text_of_another_zone_than_utc_is_no_time_with_a_fraction_or_without() {
+        let time = |text: &str| Value::Text(text.as_bytes()).time().map(|time| time.map(StoreTime::unix_micros));
+        for text in ["2026-11-30 12:00:00.5", "2026-11-30T12:00:00.500Z", "2026-11-30T12:00:00.5+00:00"] {
+            assert_eq!(time(text), Ok(Some(1_796_040_000_500_000)), "{text}");
+        }
+        for text in [
+            "2026-11-30T12:00:00.5+09:00",
+            "2026-11-30T12:00:00+09:00",
+            "2026-11-30T12:00:00.5-03:30",
+            "2026-11-30T12:00:00Z+09:0",
+            "2026-11-30T12:00:00.5Z+00:00",
+            "2026-11-30T12:00:005",
+        ] {
+            assert_eq!(time(text), Err(RowFault::Unreadable), "{text}");
+        }
+    }
+
+    #[test]
     fn times_are_unix_seconds_or_utc_text() {
         let micros = |value: Value<'_>| value.time().map(|time| time.map(StoreTime::unix_micros));
         assert_eq!(micros(Value::Null), Ok(None));
+        let decimal = |unscaled, scale| micros(Value::Decimal { unscaled, scale });
+        assert_eq!(decimal(17_960_400_005, 1), Ok(Some(1_796_040_000_500_000)));
+        assert_eq!(decimal(17_960_400_000_000_006, 7), Ok(Some(1_796_040_000_000_001)));
+        assert_eq!(decimal(i128::MAX, 1), Err(RowFault::OutOfRange));
         assert_eq!(micros(Value::Integer(5)), Ok(Some(5_000_000)));
         for before in [Value::Integer(-5), Value::Integer(0), Value::Real(-0.5), Value::Text(b"1970-01-01 00:00:00")] {
             assert_eq!(micros(before), Err(RowFault::OutOfRange), "{before:?}");

@@ -4,6 +4,8 @@
 //! it, and says of a failure who must act on it.
 
 mod column;
+#[cfg(test)]
+mod fuzz;
 #[cfg_attr(not(feature = "redis"), expect(dead_code, reason = "checked, and then refused, in any build"))]
 pub mod keys;
 mod limit;

@@ -14,7 +14,7 @@ use tokio_util::sync::CancellationToken;
 use super::config::WebConfig;
 use super::crowd::Place;
 use super::listener::{Peer, Stream};
-use super::{Content, Gate, Limits};
+use super::{Content, Gate, Limits, handshake};
 
 /// The most that the head of a request may take up.
 const HEAD_BYTES: usize = 32 * 1024;
@@ -53,7 +53,7 @@ impl<C: Content> Connection<C> {
         };
         match agreed {
             Ok(Ok(stream)) => self.answer(stream, &rules).await,
-            Ok(Err(error)) => tracing::debug!(%error, "a connection could not be protected"),
+            Ok(Err(error)) => handshake::tell(&error),
             Err(_) => tracing::debug!("a connection took too long to be protected"),
         }
     }

@@ -122,7 +122,7 @@ mod tests {
     #[test]
     fn a_hundred_rows_are_sent_as_a_tenth_of_what_they_are() {
         let (snapshot, history) = (sample::many(100), History::default());
-        let looks = [Looked { snapshot: &snapshot, history: &history }];
+        let looks = [Looked { snapshot: &snapshot, history: &history, at: sample::now().monotonic, unanswered: None }];
         let Now { unix_seconds, monotonic } = sample::now();
         let main = main(&View::list(""), &looks, Now { unix_seconds, monotonic }).unwrap();
         let bytes = |encoding| page(&main, encoding).unwrap().bytes().len();

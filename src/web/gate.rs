@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use hyper::body::Body;
-use hyper::header::{CONNECTION, HOST, HeaderValue, RETRY_AFTER, WWW_AUTHENTICATE};
+use hyper::header::{AUTHORIZATION, CONNECTION, HOST, HeaderValue, RETRY_AFTER, WWW_AUTHENTICATE};
 use hyper::{Request, StatusCode, Version};
 
 use super::config::{Bucket, Rate, Watched, WebConfig};
@@ -109,6 +109,10 @@ impl<C: Content> Gate<C> {
         match verdict {
             Verdict::Admitted => self.site.answer(request, pass).await,
             Verdict::Refused => {
+                // Whoever gave none is asked for one, which is how a browser begins.
+                if request.headers().contains_key(AUTHORIZATION) {
+                    tracing::info!("a login was refused");
+                }
                 let refused = reply::refusal(StatusCode::UNAUTHORIZED, "unauthorized\n");
                 reply::with(refused, WWW_AUTHENTICATE, "Basic realm=\"restricted\", charset=\"UTF-8\"")
             }

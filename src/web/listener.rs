@@ -4,7 +4,7 @@ use std::io;
 use std::net::IpAddr;
 
 use tokio::net::{TcpListener, TcpStream, UnixListener, UnixStream};
-use tokio::time::{Duration, Instant, sleep};
+use tokio::time::{Duration, sleep};
 
 /// A socket that listens.
 #[derive(Debug)]
@@ -47,8 +47,6 @@ impl Stream {
 
 /// How long to wait after a failed accept: out of file descriptors, an immediate retry fails too and takes a whole core.
 const PAUSE: Duration = Duration::from_millis(75);
-/// How often a failing accept is logged at the most.
-const QUIET: Duration = Duration::from_secs(10);
 
 impl Listener {
     async fn accept(&self) -> io::Result<Stream> {
@@ -79,27 +77,21 @@ impl From<UnixListener> for Listener {
 }
 
 /// Accepts connections, and goes on whatever happens.
-pub(super) struct Acceptance {
-    listener: Listener,
-    logged: Option<Instant>,
-}
+pub(super) struct Acceptance(Listener);
 
 impl Acceptance {
     pub(super) const fn on(listener: Listener) -> Self {
-        Self { listener, logged: None }
+        Self(listener)
     }
 
-    pub(super) async fn next(&mut self) -> Stream {
+    pub(super) async fn next(&self) -> Stream {
         loop {
-            match self.listener.accept().await {
+            match self.0.accept().await {
                 Ok(stream) => return stream,
                 // The client went away before it was accepted.
                 Err(error) if error.kind() == io::ErrorKind::ConnectionAborted => {}
                 Err(error) => {
-                    if self.logged.is_none_or(|at| at.elapsed() >= QUIET) {
-                        self.logged = Some(Instant::now());
-                        tracing::warn!(%error, "a connection could not be accepted");
-                    }
+                    tracing::warn!(%error, "a connection could not be accepted");
                     sleep(PAUSE).await;
                 }
             }

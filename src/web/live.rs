@@ -1,7 +1,8 @@
 //! Event streams: what the page shows, sent again whenever it is another.
 //!
 //! A stream looks at the sources as any request does, so it shares readings with scrapes and never makes a source be read
-//! more often than `reuse_for` allows. There are only so many, apart from the requests, of which it takes no turn; and all
+//! more often than `reuse_for` allows. It waits for none of them longer than a moment, so that each look has an event: one
+//! that hangs keeps nobody from what the others show, nor from knowing that the exporter is there. There are only so many, apart from the requests, of which it takes no turn; and all
 //! end with the server.
 
 use std::sync::{Arc, Weak};
@@ -21,9 +22,10 @@ use super::events::{self, Event, Events};
 use super::rendering::Rendering;
 use super::reply::{self, Reply};
 use super::rules::Pass;
-use super::site::{looks, now};
+use super::site::{glances, looks, now};
 use crate::expose::page::{self, View};
-use crate::observer::{Chosen, Observed};
+use crate::lease::SourceSnapshot;
+use crate::observer::{Glance, Waiting};
 
 /// How many streams there may be at once. Whoever comes then asks for the page again and again instead.
 pub(super) const MOST: usize = 32;
@@ -90,7 +92,7 @@ struct Stream<C> {
     pass: Pass,
     events: Events,
     /// What was sent last. It is not kept for that: it may be large.
-    shown: Vec<Weak<Observed>>,
+    shown: Vec<Weak<SourceSnapshot>>,
     _free: OwnedSemaphorePermit,
 }
 
@@ -127,16 +129,18 @@ impl<C: Content> Stream<C> {
 
     /// What there is to send; nothing if it could not be rendered.
     async fn look(&mut self) -> Option<Event> {
-        // All are configured.
-        let observed = self.content.snapshots(Chosen::All, Instant::now() + self.patience).await.ok()?;
-        let same = |(one, other): (&Arc<Observed>, &Weak<Observed>)| std::ptr::eq(Arc::as_ptr(one), other.as_ptr());
-        if !observed.is_empty() && observed.len() == self.shown.len() && observed.iter().zip(&self.shown).all(same) {
+        let deadline = Instant::now() + self.patience;
+        let glances = glances(&*self.content, &self.view, Waiting::Briefly, deadline).await;
+        let same = |(glance, shown): (&Glance, &Weak<SourceSnapshot>)| {
+            glance.unanswered.is_none() && std::ptr::eq(Arc::as_ptr(&glance.snapshot), shown.as_ptr())
+        };
+        if !glances.is_empty() && glances.len() == self.shown.len() && glances.iter().zip(&self.shown).all(same) {
             return Some(self.events.same());
         }
-        self.shown = observed.iter().map(Arc::downgrade).collect();
+        self.shown = glances.iter().map(|glance| Arc::downgrade(&glance.snapshot)).collect();
         let (view, encoding) = (Arc::clone(&self.view), self.events.encoding());
         let render = move || {
-            let main = page::main(&view, &looks(&observed), now());
+            let main = page::main(&view, &looks(&glances), now());
             let main = main.inspect_err(|error| tracing::error!(%error, "the page could not be rendered")).ok()?;
             events::page(&main, encoding)
         };

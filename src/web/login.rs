@@ -193,7 +193,7 @@ pub(super) fn user(headers: &HeaderMap) -> Option<Vec<u8>> {
 }
 
 /// The user and the password of a request.
-fn credentials(headers: &HeaderMap) -> Option<(Vec<u8>, Vec<u8>)> {
+pub(super) fn credentials(headers: &HeaderMap) -> Option<(Vec<u8>, Vec<u8>)> {
     let value = headers.get(AUTHORIZATION)?.as_bytes();
     let (scheme, encoded) = value.split_at_checked(6)?;
     if !scheme.eq_ignore_ascii_case(b"basic ") {

@@ -12,12 +12,13 @@
 //! | `/leases/{source}/{lease}/live` | with `--web.enable-probes`: 503 if the lease is stalled, 200 if not or not known |
 //! | `/style.css`, `/live.js`, `/favicon.ico` | what the page asks for |
 //!
-//! Every other path takes GET and HEAD, and none reads a body. `?source=NAME`, as often as wanted, asks for the metrics or
-//! the leases of these sources alone, and no other is read; 404 if one is not configured. What the page shows of all that
-//! was read is in its query too. Anything else in a query is ignored. What is looked at is sent as gzip to who asks for it
-//! by `Accept-Encoding`, unless it fits a packet. HEAD reads no source but where the status depends on what is read, which
-//! is so of one lease: its answer has the headers of GET without those that only a body would tell, `Content-Length` and
-//! `Content-Encoding`.
+//! Every other path takes GET and HEAD, and none reads a body. `?source=NAME`, as often as wanted, asks for the metrics
+//! or the leases of these sources alone, and no other is read; 404 if one is not configured. What the page shows is in
+//! its query too; where that names a source, no other is read for it. The page and its stream wait for a source no
+//! longer than people would, and then say what is known of it; everything else waits as a scrape does. Anything else in
+//! a query is ignored. What is looked at is sent as gzip to who asks for it by `Accept-Encoding`, unless it fits a
+//! packet. HEAD reads no source but where the status depends on what is read, which is so of one lease: its answer has
+//! the headers of GET without those that only a body would tell, `Content-Length` and `Content-Encoding`.
 //!
 //! A request can choose nothing else but how long it is willing to wait, so it cannot make the exporter read anything
 //! that is not configured.
@@ -32,6 +33,7 @@ mod deadline;
 mod encoding;
 mod events;
 mod gate;
+mod handshake;
 mod lifecycle;
 mod listener;
 mod live;
@@ -46,6 +48,8 @@ mod server;
 mod site;
 
 #[cfg(test)]
+mod fuzz;
+#[cfg(test)]
 mod tests;
 
 use std::sync::Arc;
@@ -53,13 +57,13 @@ use std::sync::Arc;
 use tokio::time::Instant;
 
 use crate::expose::{Encoding, Format};
-use crate::observer::{Chosen, Encoded, NotConfigured, Observed};
+use crate::observer::{Chosen, Encoded, Glance, NotConfigured, Observed, Waiting};
 
 pub use body::Chunks;
 pub use gate::Gate;
 pub use lifecycle::{Asked, Reloaded, Reloader};
 pub use listener::Listener;
-pub use route::is_taken;
+pub use route::{is_taken, paths};
 pub use server::{Limits, serve};
 pub use site::{Settings, Site};
 
@@ -86,10 +90,22 @@ pub trait Content: Send + Sync + 'static {
     fn metrics(&self, scrape: Scrape, deadline: Instant)
     -> impl Future<Output = Result<Encoded, NotConfigured>> + Send;
 
-    /// What the page and the JSON are rendered from.
+    /// What the JSON is rendered from.
     fn snapshots(
         &self,
         sources: Chosen,
         deadline: Instant,
     ) -> impl Future<Output = Result<Vec<Arc<Observed>>, NotConfigured>> + Send;
+
+    /// What the page is rendered from: what is known of the chosen sources without waiting for them for long. What is read
+    /// for it has until the deadline.
+    fn glances(
+        &self,
+        sources: Chosen,
+        waiting: Waiting,
+        deadline: Instant,
+    ) -> impl Future<Output = Result<Vec<Glance>, NotConfigured>> + Send;
+
+    /// The names of all sources.
+    fn sources(&self) -> Vec<String>;
 }

@@ -10,7 +10,8 @@ use super::reply::{self, Reply};
 use crate::lease::State;
 use crate::observer::{Chosen, NotConfigured};
 
-const BEFORE: &str = "/leases/";
+/// What its path begins with.
+pub(super) const BEFORE: &str = "/leases/";
 const AFTER: &str = "/live";
 
 /// How long a probe waits. That of Kubernetes gives up after a second, and takes silence as a reason to restart.

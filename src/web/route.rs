@@ -62,3 +62,55 @@ impl<'a> Route<'a> {
 pub fn is_taken(path: &str) -> bool {
     Route::but_metrics(path).is_some() || path == lifecycle::PATH
 }
+
+/// Everything that is served, as paths or what they begin with; but for the path of the metrics.
+pub fn paths() -> impl Iterator<Item = &'static str> {
+    let fixed = FIXED.into_iter().map(|(path, _)| path);
+    fixed.chain([LEASE, lifecycle::PATH, probe::BEFORE])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A new route has to be named here, and then be listed.
+    const fn name(route: Route<'_>) -> &'static str {
+        match route {
+            Route::Alive => "alive",
+            Route::Asset(..) => "asset",
+            Route::Live => "live",
+            Route::Probe(_) => "probe",
+            Route::Shown(Shown::Metrics) => "metrics",
+            Route::Shown(Shown::LeasesPage) => "page of leases",
+            Route::Shown(Shown::LeasePage) => "page of a lease",
+            Route::Shown(Shown::Leases) => "leases",
+            Route::Shown(Shown::Lease(_)) => "lease",
+        }
+    }
+
+    #[test]
+    fn every_route_is_listed_by_its_path() {
+        let of = |path: &'static str| match path {
+            lifecycle::PATH => "reload",
+            // What begins with it has to end in something too.
+            probe::BEFORE => Route::but_metrics("/leases/source/lease/live").map_or("none", name),
+            path => Route::but_metrics(path).map_or("none", name),
+        };
+        let mut listed: Vec<_> = paths().map(of).chain([name(Route::Shown(Shown::Metrics))]).collect();
+        listed.sort_unstable();
+        listed.dedup();
+        let all = [
+            "alive",
+            "asset",
+            "lease",
+            "leases",
+            "live",
+            "metrics",
+            "page of a lease",
+            "page of leases",
+            "probe",
+            "reload",
+        ];
+        assert_eq!(listed, all);
+    }
+}

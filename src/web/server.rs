@@ -67,7 +67,7 @@ pub async fn serve(
     for listener in listeners {
         let sender = sender.clone();
         accepting.spawn(async move {
-            let mut acceptance = Acceptance::on(listener);
+            let acceptance = Acceptance::on(listener);
             while sender.send(acceptance.next().await).await.is_ok() {}
         });
     }

@@ -23,7 +23,7 @@ use crate::clock;
 use crate::expose::page::{Looked, Now, Rendered, View};
 use crate::expose::{Encoding, json, metrics, page};
 use crate::lease::SourceSnapshot;
-use crate::observer::{Chosen, Encoded, NotConfigured, Observed, listed};
+use crate::observer::{Chosen, Encoded, Glance, NotConfigured, Observed, Waiting, listed};
 
 /// How the site is set up.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -203,10 +203,10 @@ impl<C: Content> Site<C> {
     }
 
     async fn page(&self, view: View, encoding: Encoding, deadline: Instant) -> Result<Reply, Refused> {
-        let observed = self.content.snapshots(Chosen::All, deadline).await?;
-        let telemetry_path = self.telemetry_path.clone();
+        let glances = glances(&*self.content, &view, Waiting::AsLongAsUsual, deadline).await;
+        let (sources, telemetry_path) = (self.content.sources(), self.telemetry_path.clone());
         let render = move || {
-            let page = page::page(&view, &looks(&observed), now(), &telemetry_path);
+            let page = page::page(&view, &looks(&glances), &sources, now(), &telemetry_path);
             page.map(|Rendered { html, found }| reply::page(found, encoded(html.into(), encoding)))
         };
         let page = self.rendering.of(render).await.ok_or(Refused::NotRendered)?;
@@ -281,9 +281,23 @@ fn snapshots(observed: &[Arc<Observed>]) -> Vec<&SourceSnapshot> {
     observed.iter().map(|observed| &*observed.snapshot).collect()
 }
 
+/// What is known of the sources that a view shows. No other is looked at, and none if the one that it names is none.
+pub(super) async fn glances(content: &impl Content, view: &View, waiting: Waiting, deadline: Instant) -> Vec<Glance> {
+    let sources = view.source().map_or(Chosen::All, |source| Chosen::Named(vec![source.to_owned()]));
+    content.glances(sources, waiting, deadline).await.unwrap_or_default()
+}
+
 /// The latest look at each source, as the page wants it.
-pub(super) fn looks(observed: &[Arc<Observed>]) -> Vec<Looked<'_>> {
-    observed.iter().map(|observed| Looked { snapshot: &observed.snapshot, history: &observed.history }).collect()
+pub(super) fn looks(glances: &[Glance]) -> Vec<Looked<'_>> {
+    glances
+        .iter()
+        .map(|Glance { snapshot, history, at, unanswered }| Looked {
+            snapshot,
+            history,
+            at: *at,
+            unanswered: *unanswered,
+        })
+        .collect()
 }
 
 pub(super) fn now() -> Now {

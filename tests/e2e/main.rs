@@ -11,18 +11,22 @@
 )]
 
 mod alerts;
+mod build;
 mod changes;
 mod command;
 mod concurrency;
 mod contract;
 mod dashboard;
 mod documentation;
+#[path = "../exposition/mod.rs"]
+mod exposition;
 mod faults;
 mod formats;
 mod harness;
 mod hostile;
 mod kubernetes;
 mod limits;
+mod log;
 mod mysql;
 mod packaging;
 mod page;
@@ -39,4 +43,5 @@ mod servers_themselves;
 mod shared_faults;
 mod shared_story;
 mod story;
+mod terminal;
 mod web;

@@ -94,11 +94,8 @@ fn examples_show_what_works_best() {
 #[test]
 fn what_there_is_not_is_refused_with_exit_code_3_and_what_there_is() {
     for (arguments, told) in [
-        (&["quarz"][..], "lease-exporter: there is no such preset: \"quarz\"; did you mean `quartz`?\n"),
-        (
-            &["nothing-like-it"],
-            "lease-exporter: there is no such preset: \"nothing-like-it\"; the presets are airflow, ",
-        ),
+        (&["quarz"][..], "error: invalid value 'quarz' for '[NAME]'\n  [possible values: airflow, "),
+        (&["nothing-like-it"], "error: invalid value 'nothing-like-it' for '[NAME]'\n  [possible values: airflow, "),
         (&["river", "--store", "mysql"], "lease-exporter: the preset `river` does not read mysql; it reads postgres\n"),
         (&["river", "--store", "oracle"], "error: invalid value 'oracle' for '--store <KIND>'"),
         (

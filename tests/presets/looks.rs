@@ -59,7 +59,7 @@ impl Looks {
     /// Looks once and says the state and the reason of a lease, `none` if it does not show.
     pub(crate) fn says(&mut self, lease: &str) -> String {
         let snapshot = self.look().unwrap_or_else(|error| panic!("{}: {error}", error.failure()));
-        let rejected = snapshot.health.rejected_now;
+        let rejected = snapshot.health.rejected_now.total();
         match snapshot.leases.iter().find(|status| *status.lease == *lease) {
             Some(status) => format!("{} {}", status.verdict.state, status.verdict.reason),
             None if rejected > 0 => format!("rejected {rejected}"),

@@ -133,7 +133,7 @@ fn a_backlog_is_counted_no_further_than_10001_and_its_oldest_is_the_oldest() {
     ));
     let snapshot = river.looks("", "").look().unwrap();
     let evidence = snapshot.leases[0].evidence().unwrap();
-    let lease_exporter::lease::Due::Waiting { count, oldest: Some(oldest) } = evidence.due else {
+    let lease_exporter::lease::Due::Waiting { count, oldest: Some(oldest), .. } = evidence.due else {
         panic!("{evidence:?}")
     };
     assert_eq!(count, Some(10_001));

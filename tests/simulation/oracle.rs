@@ -159,9 +159,9 @@ impl Oracle {
         }
         let waiting = self.due.len() as u64;
         match (evidence.due, self.due.values().min()) {
-            (Due::Waiting { count: Some(count), oldest: Some(oldest) }, Some(since))
+            (Due::Waiting { count: Some(count), oldest: Some(oldest), .. }, Some(since))
                 if count == waiting && within(oldest.age, now.saturating_sub(*since)) => {}
-            (Due::Waiting { count: Some(count), oldest: None }, Some(_)) if count == waiting => {}
+            (Due::Waiting { count: Some(count), oldest: None, .. }, Some(_)) if count == waiting => {}
             (Due::Nothing, None) | (Due::NotKnown, _) => {}
             _ => return Err("what is due is not true".to_owned()),
         }

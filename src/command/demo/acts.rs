@@ -4,10 +4,10 @@ use std::io::{self, Write};
 
 use tokio::time::sleep;
 
+use super::super::terminal::Style;
 use super::cast::Actor;
 use super::player::Player;
 use super::story::Act;
-use super::voice::Style;
 
 /// How often it is tried to stop the leader with work in hand.
 const TRIES: usize = 10;

@@ -3,9 +3,9 @@
 use std::io::{self, Write};
 use std::net::SocketAddr;
 
+use super::super::terminal::Style;
 use super::player::Player;
 use super::stage::LEASE;
-use super::voice::Style;
 use crate::lease::Readable;
 use crate::scheduler::StoreAddress;
 

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use tokio::time::{Instant, sleep};
 
+use super::super::terminal::Style;
 use super::Outcome;
 use super::cast::{Actor, Cast};
 use super::feed::Feed;
@@ -13,7 +14,7 @@ use super::pace::Pace;
 use super::shown::Shown;
 use super::stage::{LEASE, Stage};
 use super::story::{Act, Beat, STORY};
-use super::voice::{Style, Voice};
+use super::voice::Voice;
 use crate::lease::{Readable, Reason, State};
 use crate::observer::Observer;
 

@@ -2,35 +2,12 @@
 
 use std::io::{self, Write};
 
+use super::super::terminal::Style;
 use crate::clock;
-use crate::lease::State;
 
 const COLUMNS: usize = 100;
 /// What precedes the text of a line that has a time, and of one that has a word too.
 const MARGINS: [usize; 2] = [10, 21];
-
-/// How text looks where there is colour.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Style {
-    Plain,
-    Bold,
-    Dim,
-    Of(State),
-}
-
-impl Style {
-    const fn code(self) -> &'static str {
-        match self {
-            Self::Plain => "",
-            Self::Bold => "1",
-            Self::Dim => "2",
-            Self::Of(State::Active) => "32",
-            Self::Of(State::Idle) => "36",
-            Self::Of(State::Stalled | State::NoLeader) => "1;31",
-            Self::Of(State::Unknown) => "33",
-        }
-    }
-}
 
 /// Where the story is told.
 #[derive(Debug)]
@@ -99,10 +76,7 @@ impl<W: Write> Voice<W> {
 
     /// Text in a colour, if there is any.
     pub(super) fn styled(&self, style: Style, text: &str) -> String {
-        match style.code() {
-            code if self.colour && !code.is_empty() => format!("\x1b[{code}m{text}\x1b[0m"),
-            _ => text.to_owned(),
-        }
+        if self.colour { style.paint(text) } else { text.to_owned() }
     }
 }
 
@@ -124,6 +98,7 @@ fn wrapped(text: &str, columns: usize) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::lease::State;
 
     #[test]
     fn text_is_broken_between_words() {

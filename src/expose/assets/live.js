@@ -1,51 +1,83 @@
-// Keeps the page live: takes what the event stream brings into the <main> that is there. Where no stream comes through, it
-// fetches the page again and again.
+// Keeps the page live: takes what the exporter renders into the <main> that is there.
+//
+// A browser opens no more than six connections to one host, and a stream takes one for as long as it lasts. So only the
+// window that has the focus holds a stream. One that is seen without it fetches the page every few seconds, and so does
+// one that gets no stream; one that is not seen does it now and then, for its title.
 //
 // The page must never pass off old values as current ones. So whatever keeps it from being renewed - the exporter gone,
-// an answer that does not come, a tab that was in the background - is said on top, and the old values are greyed.
+// an answer that does not come, a tab that was in the background - is said on top and in the title.
 "use strict";
 
-const EVERY = 2000;
-const LATE = 6000;
+// How often the page is renewed, and after how long without that it is old. Browsers wake hidden tabs once a minute.
+const FOCUSED = { every: 2000, late: 6000 };
+const SEEN = { every: 4000, late: 10000 };
+const HIDDEN = { every: 15000, late: 90000 };
 const PATIENCE = 30000;
+// How many leases are named when many change at once.
+const NAMED = 4;
 
 const live = document.getElementById("live");
-const lost = document.getElementById("lost");
+const lost = {
+  box: document.getElementById("lost"),
+  alert: document.getElementById("trouble"),
+  lasting: document.getElementById("lasting"),
+};
+const held = document.getElementById("held");
+const changed = document.getElementById("changed");
 const main = document.getElementById("main");
-let renewed = Date.now();
+
+// One clock goes on when the other is set; the other goes on while the machine sleeps.
+const instant = () => ({ steady: performance.now(), wall: Date.now() });
+const since = (then) => Math.max(performance.now() - then.steady, Date.now() - then.wall);
+
+let renewed = instant();
+let asked = renewed;
+let opened = renewed;
+let returned = renewed;
 let streamed = 0;
-let opened = 0;
 let failed = false;
 let stream = null;
 let pending = null;
 let waiting = null;
 
-const clock = (time) => new Date(time).toLocaleTimeString([], { hourCycle: "h23" });
+function pace() {
+  if (document.hidden) {
+    return HIDDEN;
+  }
+  return document.hasFocus() ? FOCUSED : SEEN;
+}
 
 function selecting() {
   const selection = getSelection();
   return selection !== null && !selection.isCollapsed;
 }
 
-function trouble() {
-  if (failed) {
-    return "Connection to the exporter lost";
+function say(element, text) {
+  if (element.textContent !== text) {
+    element.textContent = text;
   }
-  return selecting() ? "Not renewed while text is selected" : "No answer from the exporter";
 }
 
 function show() {
-  const age = Date.now() - renewed;
-  const old = age > LATE || (failed && age > EVERY);
-  document.body.classList.toggle("old", old);
-  lost.hidden = !old;
-  if (old) {
-    lost.textContent =
-      `${trouble()}, since ${clock(renewed)} (${Math.round(age / 1000)} s). What is below was so then, not now.`;
-  }
-  const said = old ? "Not live" : "Live";
-  if (live.textContent !== said) {
-    live.textContent = said;
+  const age = since(renewed);
+  const old = age > pace().late || (failed && age > FOCUSED.every);
+  // Nobody waited for an answer yet who has only just come back.
+  const back = old && !failed && since(returned) < FOCUSED.late;
+  const lostNow = old && !back;
+  const asOf = main.querySelector(".made time")?.textContent ?? "an earlier time";
+  const trouble = failed ? "Connection to the exporter lost" : "No answer from the exporter";
+  document.body.classList.toggle("old", lostNow);
+  // What is announced changes once; how long it lasts is beside it, where it is not read out again and again.
+  say(lost.alert, lostNow ? `${trouble}. What is below was so at ${asOf}, not now.` : "");
+  say(lost.lasting, lostNow ? `${Math.round(age / 1000)} s ago` : "");
+  lost.box.hidden = !lostNow;
+  const why = back ? "This page was in the background" : "Held while text is selected";
+  held.hidden = lostNow || !(back || waiting !== null);
+  say(held, held.hidden ? "" : `${why}: what is below was so at ${asOf}.`);
+  say(live, old ? "Not live" : "Live");
+  const title = `${old ? "(not live) " : ""}${(waiting ?? main).dataset.title} · lease-exporter`;
+  if (document.title !== title) {
+    document.title = title;
   }
 }
 
@@ -66,7 +98,8 @@ function settle(old, fresh) {
     return;
   }
   for (const { name } of [...old.attributes]) {
-    if (!fresh.hasAttribute(name)) {
+    // What somebody opened stays open.
+    if (!fresh.hasAttribute(name) && name !== "open") {
       old.removeAttribute(name);
     }
   }
@@ -94,44 +127,85 @@ function settle(old, fresh) {
   }
 }
 
-function take(html) {
-  failed = false;
-  if (selecting()) {
-    waiting = html;
-    return;
+// The state of each lease that is shown.
+function states(shown) {
+  const rows = [...shown.querySelectorAll(".lease")];
+  return new Map(
+    rows.map((row) => {
+      const link = row.querySelector("h2 a");
+      return [link.href, { name: link.textContent, word: row.querySelector(".state b").textContent }];
+    }),
+  );
+}
+
+let told = states(main);
+let titled = main.dataset.title;
+
+// Says which leases changed. One that was on another page before is news only if it needs somebody.
+function tell(fresh) {
+  const now = states(fresh);
+  const news = [...now].filter(([lease, { word }]) => {
+    const before = told.get(lease)?.word;
+    return before === undefined ? word !== "active" && word !== "idle" : before !== word;
+  });
+  const said = news.slice(0, NAMED).map(([, { name, word }]) => `${name}: ${word}`);
+  if (news.length > NAMED) {
+    said.push(`${news.length - NAMED} more`);
   }
+  // The title of one lease says nothing else.
+  if (titled !== fresh.dataset.title && (said.length === 0 || fresh.querySelector(".tallies") !== null)) {
+    said.push(fresh.dataset.title);
+  }
+  if (said.length > 0) {
+    changed.textContent = said.join("; ");
+  }
+  told = now;
+  titled = fresh.dataset.title;
+}
+
+const inSight = ({ top, bottom }) => bottom > 0 && top < innerHeight;
+
+function draw(fresh) {
   waiting = null;
+  const focused = main.contains(document.activeElement) ? document.activeElement : null;
+  const sighted = focused !== null && focused !== main && inSight(focused.getBoundingClientRect());
+  settle(main, document.adoptNode(fresh));
+  if (focused !== null && focused !== document.activeElement && main.contains(focused)) {
+    focused.focus({ preventScroll: true });
+  }
+  // Who goes by keyboard goes along with a lease that changes its place.
+  if (sighted && main.contains(focused) && !inSight(focused.getBoundingClientRect())) {
+    focused.scrollIntoView({ block: "center" });
+  }
+}
+
+function take(html) {
   const fresh = new DOMParser().parseFromString(html, "text/html").getElementById("main");
   if (fresh === null) {
     throw new Error("not the status page");
   }
-  const focused = document.activeElement;
-  settle(main, document.adoptNode(fresh));
-  if (focused !== document.activeElement && main.contains(focused)) {
-    focused.focus({ preventScroll: true });
+  failed = false;
+  renewed = instant();
+  tell(fresh);
+  if (selecting()) {
+    waiting = fresh;
+  } else {
+    draw(fresh);
   }
-  const title = `${main.dataset.title} · lease-exporter`;
-  if (document.title !== title) {
-    document.title = title;
-    document.getElementById("changed").textContent = main.dataset.title;
-  }
-  renewed = Date.now();
   show();
 }
 
 function watch() {
-  opened = Date.now();
+  opened = instant();
   stream = new EventSource(main.dataset.stream);
   stream.addEventListener("page", (event) => {
-    streamed = Date.now();
+    streamed += 1;
     take(event.data);
   });
   stream.addEventListener("same", () => {
-    streamed = Date.now();
+    streamed += 1;
     failed = false;
-    if (waiting === null) {
-      renewed = streamed;
-    }
+    renewed = instant();
   });
   stream.addEventListener("error", () => {
     failed = true;
@@ -139,18 +213,29 @@ function watch() {
   });
 }
 
+function leave() {
+  stream?.close();
+  stream = null;
+}
+
 async function fetchAgain() {
+  asked = instant();
   pending = new AbortController();
   const limit = setTimeout(() => pending.abort(), PATIENCE);
+  const before = streamed;
   try {
     const answer = await fetch(location.href, { cache: "no-store", signal: pending.signal });
     // A lease that is gone has a page too, which says so.
     if (!answer.ok && answer.status !== 404) {
       throw new Error(`status ${answer.status}`);
     }
-    take(await answer.text());
+    const html = await answer.text();
+    // What a stream brought meanwhile is newer.
+    if (streamed === before) {
+      take(html);
+    }
   } catch {
-    failed = true;
+    failed ||= streamed === before;
   } finally {
     clearTimeout(limit);
     pending = null;
@@ -158,33 +243,41 @@ async function fetchAgain() {
 }
 
 function renew() {
-  if (document.hidden) {
-    return;
-  }
-  const now = Date.now();
-  if (stream === null || (stream.readyState === EventSource.CLOSED && now - opened > PATIENCE)) {
+  const { every, late } = pace();
+  if (pace() !== FOCUSED) {
+    leave();
+  } else if (stream === null || (stream.readyState === EventSource.CLOSED && since(opened) > PATIENCE)) {
     watch();
-  } else if (now - Math.max(streamed, opened) > LATE || stream.readyState === EventSource.CLOSED) {
-    if (pending === null) {
-      fetchAgain();
-    }
+  }
+  const streaming = stream !== null && stream.readyState !== EventSource.CLOSED;
+  const quiet = Math.min(since(renewed), since(asked), since(opened));
+  if (pending === null && quiet > (streaming ? late : every)) {
+    fetchAgain();
   }
   show();
 }
 
-// Nobody sees a page in the background, and the exporter need not read for it.
 document.addEventListener("visibilitychange", () => {
-  if (document.hidden) {
-    stream?.close();
-    stream = null;
+  if (!document.hidden) {
+    returned = instant();
   }
   renew();
 });
 document.addEventListener("selectionchange", () => {
   if (waiting !== null && !selecting()) {
-    take(waiting);
+    draw(waiting);
+    show();
   }
 });
-setInterval(renew, EVERY);
-setInterval(show, 1000);
+addEventListener("focus", renew);
+addEventListener("blur", renew);
+// A page that comes back from the browser's memory has lost its stream.
+addEventListener("pageshow", (event) => {
+  if (event.persisted) {
+    returned = instant();
+    leave();
+    renew();
+  }
+});
+setInterval(renew, 1000);
 renew();

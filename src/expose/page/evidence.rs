@@ -2,6 +2,7 @@
 
 use askama::Template;
 
+use super::advice::Advice;
 use super::lease::{Detail, LeaseView};
 use super::moment::date_and_time;
 use super::past::Past;
@@ -30,6 +31,7 @@ pub(super) struct Opened {
 struct Known {
     lease: LeaseView,
     rule: &'static str,
+    advice: Option<Advice>,
     ages: Vec<AgeView>,
     limits: Vec<Detail>,
     anomalies: Vec<Detail>,
@@ -52,6 +54,7 @@ impl Opened {
             look.snapshot.leases.get(at).map(|status| (look, status))
         });
         let name = Visible(lease).to_string();
+        let now = look.map_or(now, |look| now.at(look.at));
         Self {
             title: match status {
                 Some((_, status)) => format!("{}: {name}", words::state(status.verdict.state)),
@@ -61,10 +64,11 @@ impl Opened {
             made_at: now.date_and_time(),
             name,
             source_name: Visible(source).to_string(),
-            source: look.map(|look| SourceView::of(look.snapshot)),
+            source: look.map(|look| SourceView::of(look, now)),
             known: status.map(|(look, status)| Known {
                 lease: LeaseView::of(look, status, now),
-                rule: words::rule(status.verdict.reason),
+                rule: words::rule(status.verdict.reason, look.snapshot.kind),
+                advice: Advice::on(status.verdict.reason),
                 ages: status.evidence().map(ages).unwrap_or_default(),
                 limits: limits(look.snapshot, status),
                 anomalies: anomalies(status),
@@ -104,8 +108,8 @@ fn ages(evidence: &Evidence) -> Vec<AgeView> {
     if let Progress::Made { when, at, .. } = &evidence.progress {
         ages.push(AgeView::of("last progress", when, *at));
     }
-    if let Due::Waiting { oldest: Some(oldest), .. } = &evidence.due {
-        ages.push(AgeView::of("oldest due work", oldest, None));
+    if let Due::Waiting { oldest: Some(oldest), oldest_at, .. } = &evidence.due {
+        ages.push(AgeView::of("oldest due work", oldest, *oldest_at));
     }
     ages
 }

@@ -5,16 +5,18 @@ use std::time::Duration;
 
 use super::super::{epoch, visible::Visible};
 use super::past::SinceView;
-use super::picture::{Bar, Scale};
+use super::picture::{Bar, Mark, Scale};
 use super::view::link_to;
 use super::{Looked, Now, words};
 use crate::lease::Readable;
-use crate::lease::{Anomaly, Authority, Due, Holding, Left, Progress, State, Status, Tenure, Under};
+use crate::lease::{Anomaly, Answer, Authority, Dated, Due, Holding, Left, Progress, State, Status, Tenure, Under};
 
 /// One lease: its state and since when, the two facts it follows from, and the details.
 pub(super) struct LeaseView {
     pub(super) name: String,
     pub(super) source: String,
+    /// As of when all of it is, where that is not the time of the page.
+    pub(super) as_of: Option<String>,
     /// Where the lease is with its evidence.
     pub(super) link: String,
     pub(super) state: State,
@@ -22,13 +24,13 @@ pub(super) struct LeaseView {
     pub(super) since: Option<SinceView>,
     pub(super) reason: &'static str,
     pub(super) sentence: String,
-    /// Authority and progress, apart.
-    pub(super) facts: [Fact; 2],
+    /// Authority and progress, apart; and what waits, where that has a limit of its own.
+    pub(super) facts: Vec<Fact>,
     pub(super) details: Vec<Detail>,
     pub(super) anomalies: Option<String>,
 }
 
-/// One of the two facts.
+/// One of the facts.
 pub(super) struct Fact {
     pub(super) name: &'static str,
     /// The label value.
@@ -37,7 +39,7 @@ pub(super) struct Fact {
     pub(super) age: String,
     pub(super) bar: Option<Bar>,
     /// Where on the scale the oldest due work lies.
-    pub(super) due: Option<String>,
+    pub(super) due: Option<Mark>,
 }
 
 /// A name and a value.
@@ -53,24 +55,38 @@ impl Detail {
 }
 
 impl LeaseView {
-    pub(super) fn of(look: &Looked<'_>, status: &Status, now: Now) -> Self {
+    /// `page` is the time of the page that it is on.
+    pub(super) fn of(look: &Looked<'_>, status: &Status, page: Now) -> Self {
         let verdict = &status.verdict;
         let source = &look.snapshot.source;
         let scale = Scale::of_limit(status.policy.stall_after);
         Self {
             name: Visible(&status.lease).to_string(),
             source: Visible(source).to_string(),
+            as_of: page.other_than(look),
             link: link_to(source, &status.lease),
             state: verdict.state,
             word: words::state(verdict.state),
-            since: SinceView::of(look.history, &status.lease, verdict, now),
+            since: SinceView::of(look.history, &status.lease, verdict, page.at(look.at)),
             reason: verdict.reason.as_str(),
             sentence: status.sentence().to_string(),
-            facts: [authority(status, scale), progress(status, scale)],
+            facts: [authority(status, scale), progress(status, scale)].into_iter().chain(waiting(status)).collect(),
             details: details(status),
             anomalies: anomalies(status),
         }
     }
+}
+
+/// A name as a list shows it: of a long one the beginning and the end, for many differ in nothing else.
+pub(super) fn abridged(name: &str) -> String {
+    const BEGINNING: usize = 80;
+    const END: usize = 40;
+    let length = name.chars().count();
+    if length <= BEGINNING + END {
+        return Visible(name).to_string();
+    }
+    let at = |count: usize| name.char_indices().nth(count).map_or(name.len(), |(at, _)| at);
+    format!("{}\u{2026}{}", Visible(&name[..at(BEGINNING)]), Visible(&name[at(length - END)..]))
 }
 
 fn authority(status: &Status, scale: Scale) -> Fact {
@@ -79,7 +95,11 @@ fn authority(status: &Status, scale: Scale) -> Fact {
     match status.evidence().map(|evidence| &evidence.tenure) {
         None => fact,
         Some(Tenure::Vacant { since, .. }) => {
-            Fact { age: format!("vacant {}", words::age(since)), bar: scale.bar(since), ..fact }
+            let age = match words::age(since) {
+                age if age == words::NOT_KNOWN => "vacant, since unknown".to_owned(),
+                age => format!("vacant {age}"),
+            };
+            Fact { age, bar: scale.bar(since), ..fact }
         }
         Some(Tenure::Holder(holding)) => {
             // Where a source keeps no renewals, when the lease was acquired says more.
@@ -88,7 +108,7 @@ fn authority(status: &Status, scale: Scale) -> Fact {
                 Some(_) if never_told => ("acquired", &holding.acquired),
                 _ => ("renewed", &holding.renewed),
             };
-            Fact { age: format!("{what} {}", ago(words::age(dated))), bar: scale.bar(dated), ..fact }
+            Fact { age: ago(what, dated), bar: scale.bar(dated), ..fact }
         }
     }
 }
@@ -97,21 +117,42 @@ fn progress(status: &Status, scale: Scale) -> Fact {
     let fact =
         Fact { name: "progress", state: status.verdict.progress.as_str(), age: String::new(), bar: None, due: None };
     let Some(evidence) = status.evidence() else { return fact };
+    // What has a limit of its own is drawn against that, below.
     let due = match &evidence.due {
-        Due::Waiting { oldest: Some(oldest), .. } => scale.mark(oldest),
+        Due::Waiting { oldest: Some(oldest), .. } if status.policy.overdue_after.is_none() => scale.mark(oldest),
         _ => None,
     };
     let (age, bar) = match &evidence.progress {
         Progress::NotReported => ("not reported".to_owned(), None),
         Progress::Never => ("none recorded".to_owned(), None),
         Progress::Incomplete => ("incomplete record".to_owned(), None),
-        Progress::Made { when, .. } => (format!("moved {}", ago(words::age(when))), scale.bar(when)),
+        Progress::Made { when, .. } => (ago("moved", when), scale.bar(when)),
     };
     Fact { age, bar, due, ..fact }
 }
 
-fn ago(age: String) -> String {
-    if age == "not known" { format!("at a time {age}") } else { format!("{age} ago") }
+/// The oldest due work against the limit that it has apart from what else moves.
+fn waiting(status: &Status) -> Option<Fact> {
+    let limit = status.policy.overdue_after?;
+    let Due::Waiting { oldest: Some(oldest), .. } = status.evidence()?.due else { return None };
+    let overdue = oldest.age.older_than(limit) == Answer::Yes;
+    Some(Fact {
+        name: "due",
+        state: if overdue { "overdue" } else { "waiting" },
+        age: match words::age(&oldest) {
+            age if age == words::NOT_KNOWN => String::new(),
+            age => format!("oldest for {age}"),
+        },
+        bar: Scale::of_limit(limit).bar(&oldest),
+        due: None,
+    })
+}
+
+fn ago(what: &str, dated: &Dated) -> String {
+    match words::age(dated) {
+        age if age == words::NOT_KNOWN => format!("{what}, when unknown"),
+        age => format!("{what} {age} ago"),
+    }
 }
 
 fn details(status: &Status) -> Vec<Detail> {
@@ -131,15 +172,8 @@ fn details(status: &Status) -> Vec<Detail> {
 
 fn holders(holding: &Holding) -> String {
     let others = holding.others.iter().map(|token| token.to_string());
-    let mut holders: Vec<_> = holding.holder.iter().map(|token| token.to_string()).chain(others).collect();
-    const SHOWN: usize = 4;
-    let more = holders.len().saturating_sub(SHOWN);
-    holders.truncate(SHOWN);
-    match (holders.is_empty(), more) {
-        (true, _) => "not named".to_owned(),
-        (false, 0) => holders.join(", "),
-        (false, more) => format!("{} and {more} more", holders.join(", ")),
-    }
+    let holders: Vec<_> = holding.holder.iter().map(|token| token.to_string()).chain(others).collect();
+    if holders.is_empty() { "not named".to_owned() } else { words::some_of(&holders, 4) }
 }
 
 fn expires(left: Left, authority: Authority) -> String {
@@ -158,7 +192,7 @@ fn due(due: &Due) -> String {
     match due {
         Due::NotKnown => "not known".to_owned(),
         Due::Nothing => "nothing".to_owned(),
-        Due::Waiting { count, oldest } => {
+        Due::Waiting { count, oldest, .. } => {
             let count = count.map_or_else(|| "some".to_owned(), |count| count.to_string());
             match oldest {
                 Some(oldest) => format!("{count}, oldest for {}", words::age(oldest)),

@@ -1,15 +1,15 @@
 //! Many leases: the worst first, some of them, a page at a time.
 
-use std::cmp::Reverse;
-use std::time::Duration;
-
 use askama::Template;
 
-use super::lease::LeaseView;
+use super::super::visible::Visible;
+use super::lease::{LeaseView, abridged};
 use super::source::SourceView;
+use super::trouble::Trouble;
 use super::view::{Filter, LEASES_A_PAGE, View};
 use super::{Counts, Looked, Now, SEVERITY, words};
-use crate::lease::{Progress, State, Status};
+use crate::expose::worst_first;
+use crate::lease::{SourceSnapshot, State, Status};
 
 /// What is between the header and the end of the page.
 #[derive(Template)]
@@ -19,22 +19,31 @@ pub(super) struct List {
     stream: String,
     made_at: String,
     tallies: [Tally; SEVERITY.len()],
+    troubles: Vec<Trouble>,
     sources: Vec<SourceView>,
+    /// A source that is filtered by and not there.
+    no_such_source: Option<String>,
     leases: Vec<LeaseView>,
-    narrow: bool,
-    /// How many leases there are, and how many of them are admitted.
-    all: usize,
+    /// How many leases are shown of how many, where the filter leaves any out.
+    narrowed: Option<Narrowed>,
     admitted: usize,
     pages: Pages,
 }
 
-/// How many leases are in a state, whatever is shown.
+/// How many leases are in a state, of the source and with the text that is filtered by.
 struct Tally {
     state: State,
     word: &'static str,
     count: usize,
     chosen: bool,
     link: String,
+}
+
+struct Narrowed {
+    admitted: usize,
+    all: usize,
+    /// What is not well among those that are left out.
+    others: Option<String>,
 }
 
 /// Where in the list one is.
@@ -48,25 +57,24 @@ struct Pages {
 }
 
 impl List {
-    /// Leases come in the order of [`SEVERITY`]; those that are stalled or have no leader by how long their work has not
-    /// moved, the longest first; and then by source and name, so that a healthy lease stays in its place.
+    /// The leases that the filter admits, a page of them.
     pub(super) fn of(filter: &Filter, looks: &[Looked<'_>], now: Now) -> Self {
         let snapshots: Vec<_> = looks.iter().map(|look| look.snapshot).collect();
-        let counts = Counts::of(&snapshots);
-        let mut leases: Vec<(&Looked<'_>, &Status)> = looks
-            .iter()
-            .flat_map(|look| look.snapshot.leases.iter().map(move |status| (look, status)))
-            .filter(|(look, status)| filter.admits(look.snapshot, status))
-            .collect();
-        let severity = |state: State| SEVERITY.into_iter().position(|other| other == state);
-        leases.sort_by_key(|(look, status)| {
-            (severity(status.verdict.state), Reverse(unmoved(status)), &look.snapshot.source, &status.lease)
-        });
+        let whatever_state = filter.in_any_state();
+        let all = looks.iter().flat_map(|look| look.snapshot.leases.iter().map(move |status| (look, status)));
+        let (matching, others): (Vec<_>, Vec<_>) =
+            all.partition(|(look, status)| whatever_state.admits(look.snapshot, status));
+        let counts = matching.iter().map(|(_, status)| status.verdict.state).collect();
+        let (mut leases, more): (Vec<(&Looked<'_>, &Status)>, Vec<_>) =
+            matching.into_iter().partition(|(look, status)| filter.admits(look.snapshot, status));
+        let others: Counts = others.iter().chain(&more).map(|(_, status)| status.verdict.state).collect();
+        let page = now.of(looks);
+        leases.sort_by(|(a, one), (b, other)| worst_first(a.snapshot, one).cmp(&worst_first(b.snapshot, other)));
         let pages = Pages::of(filter, leases.len());
         Self {
-            title: title(counts, looks),
+            title: title(filter, counts, &snapshots),
             stream: View::List(filter.clone()).stream(),
-            made_at: now.date_and_time(),
+            made_at: page.date_and_time(),
             tallies: SEVERITY.map(|state| Tally {
                 state,
                 word: words::state(state),
@@ -74,15 +82,20 @@ impl List {
                 chosen: filter.states().contains(&state),
                 link: filter.toggled(state).link(),
             }),
-            sources: snapshots.iter().map(|snapshot| SourceView::of(snapshot)).collect(),
-            narrow: filter.is_narrow(),
-            all: counts.total(),
+            troubles: Trouble::of(looks, page),
+            sources: looks.iter().map(|look| SourceView::of(look, page)).collect(),
+            no_such_source: filter.source_beside(&snapshots).map(|source| Visible(source).to_string()),
+            narrowed: (filter.is_narrow() && filter.source_beside(&snapshots).is_none()).then(|| Narrowed {
+                admitted: leases.len(),
+                all: leases.len() + others.total(),
+                others: in_words(others, |state| matches!(state, State::Stalled | State::NoLeader | State::Unknown)),
+            }),
             admitted: leases.len(),
             leases: leases
                 .into_iter()
                 .skip(pages.first.saturating_sub(1))
                 .take(LEASES_A_PAGE)
-                .map(|(look, status)| LeaseView::of(look, status, now))
+                .map(|(look, status)| LeaseView { name: abridged(&status.lease), ..LeaseView::of(look, status, page) })
                 .collect(),
             pages,
         }
@@ -90,6 +103,21 @@ impl List {
 
     pub(super) fn title(&self) -> &str {
         &self.title
+    }
+
+    /// Whether what is filtered by is there.
+    pub(super) const fn is_found(&self) -> bool {
+        self.no_such_source.is_none()
+    }
+
+    /// Whether there are too many sources to list them above the leases.
+    const fn are_many_sources(&self) -> bool {
+        self.sources.len() > 6
+    }
+
+    /// How many sources could not be read.
+    fn unreadable(&self) -> usize {
+        self.sources.iter().filter(|source| source.failure.is_some()).count()
     }
 }
 
@@ -108,24 +136,26 @@ impl Pages {
     }
 }
 
-/// For how long the work of a lease that needs somebody has not moved, at least; `None`, which is less than any, where
-/// that is not known or does not matter.
-fn unmoved(status: &Status) -> Option<Duration> {
-    if !matches!(status.verdict.state, State::Stalled | State::NoLeader) {
-        return None;
-    }
-    match &status.evidence()?.progress {
-        Progress::Made { when, .. } => when.shown().or_else(|| Some(when.age.lower()).filter(|age| !age.is_zero())),
-        _ => None,
+/// What the tab of a browser shows of a page in the background: the worst first. Of a source that cannot be read the leases
+/// may never have been known, so that no count tells of it.
+fn title(filter: &Filter, counts: Counts, snapshots: &[&SourceSnapshot]) -> String {
+    let asked = snapshots.iter().filter(|snapshot| filter.asks_for(snapshot));
+    let unread = asked.filter(|snapshot| snapshot.health.outcome.is_err()).count();
+    let unread = (unread > 0).then(|| format!("{} unreadable", words::counted(unread, "source")));
+    let worst = counts.worst().map(|state| (state, format!("{} {}", counts.in_state(state), words::state(state))));
+    match (worst, unread) {
+        (Some((State::Stalled | State::NoLeader, worst)), Some(unread)) => format!("{worst}, {unread}"),
+        (Some((_, worst)), Some(unread)) => format!("{unread}, {worst}"),
+        (Some((_, one)), None) | (None, Some(one)) => one,
+        (None, None) if filter.source_beside(snapshots).is_some() => "no such source".to_owned(),
+        (None, None) if filter.is_narrow() => "no matching leases".to_owned(),
+        (None, None) => "no leases".to_owned(),
     }
 }
 
-/// What the tab of a browser shows of a page in the background: the worst first.
-fn title(counts: Counts, looks: &[Looked<'_>]) -> String {
-    let failed = looks.iter().filter(|look| look.snapshot.health.outcome.is_err()).count();
-    match counts.worst() {
-        Some(state) => format!("{} {}", counts.in_state(state), words::state(state)),
-        None if failed > 0 => format!("{failed} not readable"),
-        None => "no leases".to_owned(),
-    }
+/// How many leases are in each of some states, the worst first; `None` where there is none.
+fn in_words(counts: Counts, shown: impl Fn(State) -> bool) -> Option<String> {
+    let states = SEVERITY.into_iter().filter(|state| shown(*state) && counts.in_state(*state) > 0);
+    let words: Vec<_> = states.map(|state| format!("{} {}", counts.in_state(state), words::state(state))).collect();
+    (!words.is_empty()).then(|| words.join(", "))
 }

@@ -2,6 +2,8 @@
 
 use std::time::{Duration, UNIX_EPOCH};
 
+use super::Looked;
+
 /// When a page is made, on both clocks.
 #[derive(Clone, Copy, Debug)]
 pub struct Now {
@@ -15,6 +17,24 @@ impl Now {
     /// How long ago a look was.
     pub(super) const fn since(self, at: Duration) -> Duration {
         self.monotonic.saturating_sub(at)
+    }
+
+    /// The same clocks as they were at a look.
+    pub(super) fn at(self, at: Duration) -> Self {
+        Self { unix_seconds: self.unix_seconds - self.since(at).as_secs_f64(), monotonic: at }
+    }
+
+    /// As of when a page of these looks is: the latest reading, or look where no store could be read.
+    pub(super) fn of(self, looks: &[Looked<'_>]) -> Self {
+        let read = looks.iter().filter(|look| look.snapshot.health.outcome.is_ok()).map(|look| look.at).max();
+        let looked = looks.iter().map(|look| look.at).max();
+        read.or(looked).map_or(self, |at| self.at(at))
+    }
+
+    /// As of when a look is, where a page that is of this time has to say it. Times are given to the second.
+    pub(super) fn other_than(self, look: &Looked<'_>) -> Option<String> {
+        let read = look.snapshot.health.outcome.is_ok();
+        (read && self.since(look.at) >= Duration::from_secs(1)).then(|| self.clock(look.at))
     }
 
     /// `2027-01-15 08:00:00 UTC`

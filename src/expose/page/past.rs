@@ -33,6 +33,10 @@ pub(super) struct Past {
     pub(super) since: String,
     /// `hour`
     pub(super) span: &'static str,
+    /// Whether more was seen before the strip begins.
+    pub(super) earlier: bool,
+    /// Where on the strip the first look was. Before it there is nothing, not even a gap.
+    pub(super) begins: String,
     pub(super) pieces: Vec<Piece>,
     /// The latest first.
     pub(super) stretches: Vec<StretchView>,
@@ -93,6 +97,8 @@ impl Past {
             since: since
                 .map_or_else(|| "It was not seen yet.".to_owned(), |since| sentence(&since, verdict.state, now)),
             span: name,
+            earlier: stretches.first().is_some_and(|first| now.since(first.from) > span),
+            begins: format!("{:.2}", stretches.first().map_or(100.0, |first| percent(first.from, span, now))),
             pieces: stretches.iter().filter_map(|stretch| piece(stretch, span, now)).collect(),
             stretches: stretches.iter().rev().take(IN_WORDS).map(|stretch| in_words(stretch, now)).collect(),
             cut: history.is_cut(lease) || stretches.len() > IN_WORDS,
@@ -124,9 +130,13 @@ fn sentence(since: &Since, state: State, now: Now) -> String {
     }
 }
 
+/// Where on a strip of this span a time is, in percent of the width.
+fn percent(at: Duration, span: Duration, now: Now) -> f64 {
+    100.0 - (now.since(at).as_secs_f64() / span.as_secs_f64() * 100.0).min(100.0)
+}
+
 fn piece(stretch: &Stretch, span: Duration, now: Now) -> Option<Piece> {
-    let percent = |at: Duration| 100.0 - (now.since(at).as_secs_f64() / span.as_secs_f64() * 100.0).min(100.0);
-    let (from, to) = (percent(stretch.from), percent(stretch.to));
+    let (from, to) = (percent(stretch.from, span, now), percent(stretch.to, span, now));
     // Nothing is drawn where nobody looked; and what ended before the strip begins is not on it.
     let (class, y, height) = match stretch.seen {
         _ if now.since(stretch.to) > span => return None,
@@ -196,6 +206,19 @@ mod tests {
             let (since, past) = of(source, lease);
             assert_eq!((since.unwrap().lasted.as_str(), past.since.as_str()), (lasted, sentence), "{lease}");
         }
+    }
+
+    #[test]
+    fn before_the_first_look_there_is_not_even_a_gap_and_a_strip_that_leaves_something_out_says_so() {
+        let (_, past) = of("jobs", "reindex");
+        assert!(!past.earlier);
+        assert_eq!(past.begins, past.pieces[0].x, "the line on which a gap shows begins with what was seen first");
+        let mut looks = sample::looks();
+        let (snapshot, history) = looks.remove(0);
+        let verdict = snapshot.leases.iter().find(|status| *status.lease == *"planner").unwrap().verdict;
+        let later = Now { monotonic: sample::now().monotonic + Duration::from_secs(40 * 24 * 3_600), ..sample::now() };
+        let past = Past::of(&history, "planner", &verdict, later);
+        assert_eq!((past.earlier, past.begins.as_str(), past.span), (true, "0.00", "30 days"));
     }
 
     #[test]

@@ -21,6 +21,14 @@ pub(super) struct Bar {
     pub(super) beyond: bool,
 }
 
+/// A point on the scale.
+pub(super) struct Mark {
+    /// Where, in percent of the width.
+    pub(super) at: String,
+    /// Whether it lies beyond the scale, at whose end it is shown.
+    pub(super) beyond: bool,
+}
+
 impl Scale {
     pub(super) const fn of_limit(limit: Duration) -> Self {
         Self { limit }
@@ -37,13 +45,18 @@ impl Scale {
         Some(Bar {
             surely: format!("{surely:.1}"),
             perhaps: (perhaps >= 0.5).then(|| format!("{perhaps:.1}")),
-            beyond: age.lower() > self.limit.saturating_mul(2),
+            beyond: self.is_beyond(age.lower()),
         })
     }
 
     /// Where on the scale a surely known age lies.
-    pub(super) fn mark(self, dated: &Dated) -> Option<String> {
-        dated.shown().map(|age| format!("{:.1}", self.percent(age)))
+    pub(super) fn mark(self, dated: &Dated) -> Option<Mark> {
+        let age = dated.shown()?;
+        Some(Mark { at: format!("{:.1}", self.percent(age)), beyond: self.is_beyond(age) })
+    }
+
+    fn is_beyond(self, age: Duration) -> bool {
+        age > self.limit.saturating_mul(2)
     }
 
     fn percent(self, age: Duration) -> f64 {

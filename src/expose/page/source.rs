@@ -1,8 +1,10 @@
 //! One source as the page shows it.
 
+use std::time::Duration;
+
 use super::super::visible::Visible;
-use super::words;
-use crate::lease::{Readable, RowFault, SourceSnapshot};
+use super::{Looked, Now, words};
+use crate::lease::{ReadFailure, Readable, RejectedRows, RowFault, SourceSnapshot};
 
 /// One source.
 pub(super) struct SourceView {
@@ -16,7 +18,8 @@ pub(super) struct SourceView {
 }
 
 impl SourceView {
-    pub(super) fn of(snapshot: &SourceSnapshot) -> Self {
+    pub(super) fn of(look: &Looked<'_>, now: Now) -> Self {
+        let snapshot = look.snapshot;
         let took = Readable(snapshot.health.took);
         let known = snapshot.leases.len();
         Self {
@@ -27,7 +30,12 @@ impl SourceView {
                     1 => "Nothing is known of its lease now.".to_owned(),
                     _ => format!("Nothing is known of its {known} leases now."),
                 };
-                format!("could not be read: {} ({failure}, after {took}). {leases}", words::failure(failure))
+                match look.unanswered {
+                    Some(unanswered) if failure == ReadFailure::Timeout => {
+                        format!("has not answered for {} ({failure}). {leases}", whole(unanswered))
+                    }
+                    _ => format!("could not be read: {} ({failure}, after {took}). {leases}", words::failure(failure)),
+                }
             }),
             reading: snapshot.health.leases.map(|leases| {
                 let mut reading = match leases {
@@ -38,6 +46,10 @@ impl SourceView {
                     let which = if offset > 0.0 { "ahead" } else { "behind" };
                     reading.push_str(&format!(", its clock {:.1}s {which}", offset.abs()));
                 }
+                reading.push_str(&format!(", as of {}", now.clock(look.at)));
+                if let Some(unanswered) = look.unanswered {
+                    reading.push_str(&format!(", not answering for {}", whole(unanswered)));
+                }
                 reading
             }),
             rejected: rejected(snapshot),
@@ -45,18 +57,34 @@ impl SourceView {
     }
 }
 
+/// Seconds are enough of a time that is still growing.
+fn whole(duration: Duration) -> Readable {
+    Readable(if duration < Duration::from_secs(1) { duration } else { Duration::from_secs(duration.as_secs()) })
+}
+
+/// What the last reading did not use. What was so since the exporter started would tell how often somebody looked.
 fn rejected(snapshot: &SourceSnapshot) -> Option<String> {
-    let health = &snapshot.health;
-    let rows = match health.rejected_now {
+    let rejected = &snapshot.health.rejected_now;
+    let rows = match rejected.total() {
         0 => return None,
-        1 => "1 row of the last reading was not used.".to_owned(),
-        rows => format!("{rows} rows of the last reading were not used."),
+        1 => "1 row of the last reading was not used".to_owned(),
+        rows => format!("{rows} rows of the last reading were not used"),
     };
-    let faults: Vec<_> = RowFault::ALL
-        .into_iter()
-        .map(|fault| (fault, health.rejected[fault as usize]))
-        .filter(|(_, count)| *count > 0)
-        .map(|(fault, count)| format!("{count} {}", words::fault(fault)))
+    let faults = RowFault::ALL.into_iter().filter(|fault| rejected.rows(*fault) > 0);
+    let faults: Vec<_> = faults
+        .map(|fault| format!("{} {}{}", rejected.rows(fault), words::fault(fault), named(rejected, fault)))
         .collect();
-    Some(format!("{rows} Since the exporter started: {}.", faults.join(", ")))
+    Some(format!("{rows}: {}.", faults.join("; ")))
+}
+
+/// Whose rows had a fault, as far as that is known.
+fn named(rejected: &RejectedRows, fault: RowFault) -> String {
+    let leases: Vec<_> = rejected.leases(fault).iter().map(|lease| Visible(lease).to_string()).collect();
+    // Several rows may be of one lease, so how many more there are is not known.
+    let more = if leases.len() == RejectedRows::NAMED && rejected.rows(fault) > leases.len() as u64 {
+        ", \u{2026}"
+    } else {
+        ""
+    };
+    if leases.is_empty() { String::new() } else { format!(" ({}{more})", leases.join(", ")) }
 }

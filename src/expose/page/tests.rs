@@ -4,12 +4,19 @@ use std::time::Duration;
 
 use super::*;
 use crate::expose::{golden, sample};
-use crate::lease::{Age, Observation, Progress};
+use crate::lease::{Age, Basis, Dated, Due, Observation, Progress};
 
 fn rendered_as(view: &View, snapshots: &[(SourceSnapshot, History)]) -> Rendered {
-    let looks: Vec<_> = snapshots.iter().map(|(snapshot, history)| Looked { snapshot, history }).collect();
-    let rendered = page(view, &looks, sample::now(), "/metrics").unwrap();
-    assert!(rendered.html.contains(&main(view, &looks, sample::now()).unwrap()), "one way to render");
+    let at = sample::now().monotonic;
+    let looks: Vec<_> =
+        snapshots.iter().map(|(snapshot, history)| Looked { snapshot, history, at, unanswered: None }).collect();
+    of_looks(view, &looks)
+}
+
+fn of_looks(view: &View, looks: &[Looked<'_>]) -> Rendered {
+    let sources: Vec<_> = looks.iter().map(|look| &*look.snapshot.source).collect();
+    let rendered = page(view, looks, &sources, sample::now(), "/metrics").unwrap();
+    assert!(rendered.html.contains(&main(view, looks, sample::now()).unwrap()), "one way to render");
     rendered
 }
 
@@ -100,24 +107,102 @@ fn ten_thousand_leases_come_page_by_page_the_worst_first_and_each_page_is_small(
     assert!(list(&format!("page={pages}"), &looks).contains("rel=\"prev\""));
 }
 
+/// The count of each state, as the page has it, and where each leads.
+fn tallies(page: &str) -> Vec<(usize, String)> {
+    let tallies = page.split("<ul class=\"tallies\"").nth(1).unwrap().split("</ul>").next().unwrap();
+    let after = tallies.split("<a href=\"").skip(1);
+    let read = after.map(|rest| {
+        let count = rest.split_once("</svg><b>").unwrap().1.split('<').next().unwrap();
+        (count.parse().unwrap(), rest.split('"').next().unwrap().replace("&#38;", "&"))
+    });
+    read.collect()
+}
+
 #[test]
-fn a_filter_leaves_leases_out_and_none_of_the_counts() {
+fn each_count_is_of_what_its_link_shows() {
     let looks = sample::looks();
-    let counts = |page: &str| -> Vec<String> {
-        page.split("<li class=\"")
-            .filter_map(|li| Some(li.split_once("</svg><b>")?.1.split('<').next()?.to_owned()))
-            .take(5)
-            .collect()
-    };
+    for query in ["", "source=documents", "q=a", "q=a&source=jobs", "q=nothing-is-called-so"] {
+        for (count, link) in tallies(&list(query, &looks)) {
+            assert_eq!(names(&list(&link[1..], &looks)).len(), count, "{query}: {link}");
+        }
+    }
+}
+
+#[test]
+fn a_filter_says_how_much_it_leaves_out_and_what_of_that_is_not_well() {
+    let looks = sample::looks();
     let page = list("state=stalled&source=documents", &looks);
     assert_eq!(names(&page), ["retention"]);
-    assert_eq!(counts(&page), counts(&list("", &looks)));
-    assert!(page.contains("1 of 17 leases are as the filter says."), "{page}");
+    assert!(page.contains("1 of 17 leases matches the filter. Among the others: 1 stalled, 3 no leader, "), "{page}");
     assert_eq!(page.matches("aria-current").count(), 1);
     assert!(page.contains(r#"<option value="documents" selected>"#));
     assert!(page.contains("Source <bdi>billing</bdi>"), "a source in trouble is shown whatever the filter");
+    assert!(page.contains("<title>1 stalled "), "of the source that is asked for");
     let page = list("q=nothing-is-called-so", &looks);
-    assert!(page.contains("None of 17 leases is as the filter says."));
+    assert!(page.contains("0 of 17 leases match the filter. Among the others: 2 stalled,"), "{page}");
+}
+
+#[test]
+fn a_source_that_is_not_there_and_what_is_not_understood_are_told() {
+    let looks = sample::looks();
+    let Rendered { html, found } = rendered_as(&View::list("source=nope%3Cb%3E"), &looks);
+    assert!(html.contains("<title>no such source "));
+    assert!(!found && html.contains("No source <bdi>nope&#60;b&#62;</bdi> is configured."), "{html}");
+    let Rendered { html, found } = rendered_as(&View::list("state=STALLED&source=cache&stat=%3Cb%3E"), &looks);
+    assert!(found && html.contains("<code>state=STALLED</code> <code>stat=&#60;b&#62;</code>"), "{html}");
+    assert!(!list("state=stalled&q=a", &looks).contains("Not understood"));
+    assert!(!list("q=a%00b&source=%00", &looks).contains('\0'), "HTML knows no NUL");
+}
+
+#[test]
+fn of_a_long_name_a_list_shows_both_ends_and_its_page_all() {
+    let (beginning, end) = ("b".repeat(300), "e".repeat(300));
+    let (mut snapshot, history) = many(1);
+    snapshot.leases[0].lease = format!("{beginning}{end}").into();
+    let looks = [(snapshot, history)];
+    let listed = names(&list("", &looks)).remove(0);
+    assert!(listed.starts_with("bbb") && listed.ends_with("eee") && listed.chars().count() < 130, "{listed}");
+    let view = View::Lease { source: "many".to_owned(), lease: format!("{beginning}{end}") };
+    assert_eq!(names(&rendered_as(&view, &looks).html), [format!("{beginning}{end}")]);
+}
+
+#[test]
+fn the_oldest_due_work_is_drawn_against_its_own_limit() {
+    let fact = |overdue_after: u64| {
+        let (mut snapshot, history) = many(1);
+        let status = &mut snapshot.leases[0];
+        let mut policy = *status.policy;
+        policy.overdue_after = (overdue_after > 0).then(|| Duration::from_secs(overdue_after));
+        status.policy = policy.into();
+        let Observation::Seen(evidence) = &mut status.observation else { panic!("it was read") };
+        let oldest = Dated { age: Age::exact(Duration::from_secs(3_600)), basis: Basis::Stored };
+        evidence.due = Due::Waiting { count: Some(3), oldest: Some(oldest), oldest_at: None };
+        let page = list("", &[(snapshot, history)]);
+        let fact = page.split("<div class=\"fact due ").nth(1)?.split("</svg>").next()?.to_owned();
+        Some(fact)
+    };
+    assert_eq!(fact(0), None, "it has no limit of its own");
+    let within = fact(7_200).unwrap();
+    assert!(within.starts_with("waiting") && within.contains("oldest for 1h"), "{within}");
+    assert!(within.contains(r#"width="25.0%""#), "{within}");
+    let beyond = fact(600).unwrap();
+    assert!(beyond.starts_with("overdue") && beyond.contains(r#"width="100.0%""#), "{beyond}");
+    assert!(beyond.contains("torn"), "it goes on beyond the scale: {beyond}");
+}
+
+#[test]
+fn thirty_sources_in_the_same_trouble_take_one_banner_before_the_worst_lease() {
+    let mut looks = sample::looks();
+    let (down, history) = looks.pop().unwrap();
+    for number in 0..30 {
+        let source = format!("shard-{number:02}").into();
+        looks.push((SourceSnapshot { source, ..down.clone() }, history.clone()));
+    }
+    let page = list("", &looks);
+    let before = page.split("<ol class=\"leases\"").next().unwrap();
+    assert_eq!(before.matches("class=\"banner failed\"").count(), 1, "{before}");
+    assert!(before.contains("<b>30 sources</b>") && before.contains("shard-29"), "all are in the list");
+    assert!(page.contains("<title>2 stalled, 30 sources unreadable "));
 }
 
 #[test]
@@ -144,11 +229,71 @@ fn of_those_that_need_somebody_whose_work_has_not_moved_for_longest_comes_first_
 
 #[test]
 fn the_title_begins_with_the_worst() {
-    assert!(list("", &sample::looks()).contains("<title>2 stalled "));
+    assert!(list("", &sample::looks()).contains("<title>2 stalled, 1 source unreadable "));
     assert!(list("", &[many(2)]).contains("<title>2 active "));
     let mut down = sample::looks().pop().unwrap();
     down.0.leases.clear();
-    assert!(list("", &[down]).contains("<title>1 not readable "));
+    assert!(list("", &[down]).contains("<title>1 source unreadable "));
+    let mut dark = sample::looks().pop().unwrap();
+    dark.0.leases.clear();
+    assert!(list("", &[many(2), dark]).contains("<title>1 source unreadable, 2 active "), "no count tells of it");
+    assert!(list("q=nothing", &[many(2)]).contains("<title>no matching leases "));
     assert!(list("", &[]).contains("<title>no leases "));
     assert!(lease("documents", "retention").html.contains("<title>stalled: retention "));
+}
+
+#[test]
+fn what_is_not_of_the_time_of_the_page_says_of_when_it_is_and_its_state_and_ages_are_of_one_instant() {
+    let mut looks = sample::looks();
+    looks.retain(|(snapshot, _)| ["documents", "cache"].contains(&&*snapshot.source));
+    let at = |seconds_ago| sample::now().monotonic - Duration::from_secs(seconds_ago);
+    let looked = |documents: u64, unanswered: Option<u64>| {
+        let ago = [documents, 1];
+        let looks = looks.iter().zip(ago).map(|((snapshot, history), ago)| Looked {
+            snapshot,
+            history,
+            at: at(ago),
+            unanswered: unanswered.filter(|_| ago == documents).map(Duration::from_secs),
+        });
+        looks.collect::<Vec<_>>()
+    };
+    let of_list = |looks: &[Looked<'_>]| of_looks(&View::list(""), looks).html;
+    let page = of_list(&looked(1, None));
+    assert!(page.contains("as of <time>2027-01-15 07:59:59 UTC</time>"), "of the readings, not of the answer");
+    assert!(!page.contains("</bdi>, as of"), "all of one time");
+    let page = of_list(&looked(5, Some(3)));
+    assert!(page.contains("as of <time>2027-01-15 07:59:59 UTC</time>"), "of the latest");
+    assert_eq!(page.matches("in <bdi>documents</bdi>, as of <time>07:59:55</time>").count(), looks[0].0.leases.len());
+    assert!(!page.contains("in <bdi>cache</bdi>, as of"));
+    assert!(page.contains("read in 3ms, as of 07:59:55, not answering for 3s</li>"), "{page}");
+    let view = View::Lease { source: "documents".to_owned(), lease: "retention".to_owned() };
+    let page = of_looks(&view, &looked(5, None)[..1]).html;
+    assert!(page.contains("as of <time>2027-01-15 07:59:55 UTC</time>") && !page.contains("</bdi>, as of"));
+    // Seen as stalled since 07:58:00.
+    assert!(page.contains("for 1m55s <br>since 07:58:00"), "{page}");
+}
+
+#[test]
+fn a_store_that_does_not_answer_is_a_banner_with_a_time_that_grows() {
+    let (snapshot, history) = sample::looks().pop().unwrap();
+    let at = sample::now().monotonic;
+    for (unanswered, says) in [
+        (Some(7_400), "has not answered for 7s (store_timeout). Nothing is known of its lease now."),
+        (Some(127_900), "has not answered for 2m7s (store_timeout)."),
+        (None, "could not be read: the store did not answer in time (store_timeout, after 5s)."),
+    ] {
+        let look =
+            Looked { snapshot: &snapshot, history: &history, at, unanswered: unanswered.map(Duration::from_millis) };
+        let page = of_looks(&View::list(""), &[look]).html;
+        assert!(page.contains(&format!("<b>Source <bdi>billing</bdi></b> {says}")), "{page}");
+    }
+}
+
+#[test]
+fn a_source_that_is_filtered_by_and_not_configured_is_named_and_the_others_can_be_chosen() {
+    let page = page(&View::list("source=%3Cb%3E"), &[], &["one", "two"], sample::now(), "/metrics").unwrap().html;
+    assert!(page.contains("No source <bdi>&#60;b&#62;</bdi> is configured."), "{page}");
+    for choice in [r#"<option value="one">"#, r#"<option value="two">"#, r#"<option value="&#60;b&#62;" selected>"#] {
+        assert!(page.contains(choice), "{choice} {page}");
+    }
 }

@@ -37,10 +37,12 @@ pub struct Filter {
     text: String,
     /// Counted from 0.
     page: usize,
+    /// What of the address means nothing here. It leaves nothing out, and the page says so.
+    not_understood: Vec<String>,
 }
 
 impl View {
-    /// What `/` shows with this query. What it does not know is ignored.
+    /// What `/` shows with this query.
     #[must_use]
     pub fn list(query: &str) -> Self {
         Self::List(Filter::of(query))
@@ -57,6 +59,15 @@ impl View {
     #[must_use]
     pub fn live(query: &str) -> Self {
         if parse(query.as_bytes()).any(|(key, _)| key == "lease") { Self::lease(query) } else { Self::list(query) }
+    }
+
+    /// The only source that it shows; `None` if any may be on it.
+    #[must_use]
+    pub fn source(&self) -> Option<&str> {
+        match self {
+            Self::List(filter) => Some(filter.source()).filter(|source| !source.is_empty()),
+            Self::Lease { source, .. } => Some(source),
+        }
     }
 
     /// Where this view is streamed.
@@ -84,15 +95,26 @@ impl Filter {
         let mut states = Vec::new();
         for (key, value) in parse(query.as_bytes()) {
             match &*key {
-                "state" => states.extend(State::ALL.into_iter().find(|state| state.as_str() == value)),
-                "source" => filter.source = value.into_owned(),
-                "q" => filter.text = value.trim().to_owned(),
-                "page" => filter.page = value.parse::<usize>().unwrap_or(1).saturating_sub(1),
-                _ => {}
+                "state" if let Some(state) = State::ALL.into_iter().find(|state| state.as_str() == value) => {
+                    states.push(state);
+                }
+                "source" => filter.source = written(&value),
+                "q" => filter.text = written(value.trim()),
+                "page" if let Ok(page) = value.parse::<usize>() => filter.page = page.saturating_sub(1),
+                _ => filter.not_understood.push(format!("{key}={value}")),
             }
         }
         filter.states = SEVERITY.into_iter().filter(|state| states.contains(state)).collect();
         filter
+    }
+
+    /// What of the address means nothing here, shortened to what fits on a page.
+    pub(super) fn not_understood(&self) -> Vec<String> {
+        const SHOWN: usize = 5;
+        const LENGTH: usize = 60;
+        let shown = self.not_understood.iter().take(SHOWN);
+        let shorten = |text: &String| Visible(&text.chars().take(LENGTH).collect::<String>()).to_string();
+        shown.map(shorten).collect()
     }
 
     /// Whether it leaves any lease out.
@@ -112,6 +134,17 @@ impl Filter {
         &self.text
     }
 
+    /// Whether a source is one of those that are asked for.
+    pub(super) fn asks_for(&self, snapshot: &SourceSnapshot) -> bool {
+        self.source.is_empty() || *self.source == *snapshot.source
+    }
+
+    /// The source that is asked for, if it is none of these.
+    pub(super) fn source_beside(&self, snapshots: &[&SourceSnapshot]) -> Option<&str> {
+        let is_there = snapshots.iter().any(|snapshot| self.asks_for(snapshot));
+        (!self.source.is_empty() && !is_there).then_some(&self.source)
+    }
+
     /// Which page of how many, for so many leases. Beyond the last there is none.
     pub(super) fn page_of(&self, leases: usize) -> (usize, usize) {
         let pages = leases.div_ceil(LEASES_A_PAGE).max(1);
@@ -121,7 +154,7 @@ impl Filter {
     /// Whether a lease is to be shown.
     pub(super) fn admits(&self, snapshot: &SourceSnapshot, status: &Status) -> bool {
         (self.states.is_empty() || self.states.contains(&status.verdict.state))
-            && (self.source.is_empty() || *self.source == *snapshot.source)
+            && self.asks_for(snapshot)
             && (self.text.is_empty() || self.says(snapshot, status))
     }
 
@@ -160,10 +193,20 @@ impl Filter {
         Self { states: SEVERITY.into_iter().filter(chosen).collect(), page: 0, ..self.clone() }
     }
 
+    /// The same, whatever the state.
+    pub(super) fn in_any_state(&self) -> Self {
+        Self { states: Vec::new(), ..self.clone() }
+    }
+
     /// The same on another page, counted from 0.
     pub(super) fn at_page(&self, page: usize) -> Self {
         Self { page, ..self.clone() }
     }
+}
+
+/// A text as a page can hold it: HTML knows no NUL.
+fn written(text: &str) -> String {
+    text.replace('\0', "\u{fffd}")
 }
 
 #[cfg(test)]
@@ -185,11 +228,24 @@ mod tests {
             ("source=a%2Fb&q=+caf%C3%A9+%26+", "?source=a%2Fb&q=caf%C3%A9+%26"),
             ("page=3&q=%22%3E%3Cscript", "?q=%22%3E%3Cscript&page=3"),
             ("page=18446744073709551615", "?page=18446744073709551615"),
-            ("q=%ff%00", "?q=%EF%BF%BD%00"),
+            ("q=%ff%00", "?q=%EF%BF%BD%EF%BF%BD"),
+            ("source=a%00b", "?source=a%EF%BF%BDb"),
         ] {
             assert_eq!(filter(query).link(), link, "{query}");
-            assert_eq!(filter(&link[1..]), filter(query), "{query}");
+            let understood = Filter { not_understood: Vec::new(), ..filter(query) };
+            assert_eq!(filter(&link[1..]), understood, "{query}");
         }
+    }
+
+    #[test]
+    fn what_is_not_understood_is_told_and_told_in_short() {
+        let told = |query: &str| filter(query).not_understood();
+        assert_eq!(told("state=stalled&source=a&q=b&page=2"), [""; 0]);
+        assert_eq!(told("state=STALLED&any=thing&page=x"), ["state=STALLED", "any=thing", "page=x"]);
+        assert_eq!(told("a%0a=%e2%80%ae"), ["a\\n=\\u{202e}"]);
+        let many = told(&"long=".to_owned().repeat(1_000).replace("=l", "&l"));
+        assert_eq!(many.len(), 5);
+        assert!(told(&format!("x={}", "y".repeat(5_000)))[0].len() <= 60);
     }
 
     #[test]

@@ -2,7 +2,10 @@
 
 use std::time::Duration;
 
-use crate::lease::{Age, Anomaly, Basis, Dated, ReadFailure, Readable, Reason, RowFault, State};
+use crate::lease::{Age, Anomaly, Basis, Dated, Kind, ReadFailure, Readable, Reason, RowFault, State};
+
+/// What is said of an age of which nothing is known.
+pub(super) const NOT_KNOWN: &str = "not known";
 
 /// The state as a word.
 pub(super) const fn state(state: State) -> &'static str {
@@ -31,7 +34,7 @@ pub(super) const fn fault(fault: RowFault) -> &'static str {
         RowFault::Unreadable => "with an unreadable value",
         RowFault::NoName => "without a lease name",
         RowFault::NameTooLong => "with a name longer than 1 KiB",
-        RowFault::Duplicate => "more than one for a lease",
+        RowFault::Duplicate => "beside others of the same lease",
         RowFault::OverLimit => "of leases beyond max_leases",
     }
 }
@@ -50,7 +53,7 @@ pub(super) const fn anomaly(anomaly: Anomaly) -> &'static str {
 /// An age, with its bounds where they are apart.
 pub(super) fn age(dated: &Dated) -> String {
     match (dated.age.lower(), dated.age.upper()) {
-        _ if dated.age == Age::UNBOUNDED => "not known".to_owned(),
+        _ if dated.age == Age::UNBOUNDED => NOT_KNOWN.to_owned(),
         (lower, None) => format!("\u{2265}\u{2009}{}", Readable(lower)),
         (lower, Some(upper)) => span(lower, upper),
     }
@@ -61,6 +64,22 @@ fn span(lower: Duration, upper: Duration) -> String {
     let (from, to) = (Readable(lower).to_string(), Readable(upper).to_string());
     let close = upper.saturating_sub(lower) <= lower / 50;
     if close || from == to { from } else { format!("{from}\u{2013}{to}") }
+}
+
+/// Some things with their number: `1 source`, `30 sources`.
+pub(super) fn counted(number: usize, one: &str) -> String {
+    match number {
+        1 => format!("1 {one}"),
+        _ => format!("{number} {one}s"),
+    }
+}
+
+/// The first few of many names, and how many more there are.
+pub(super) fn some_of(names: &[String], at_most: usize) -> String {
+    match names.len().saturating_sub(at_most) {
+        0 => names.join(", "),
+        more => format!("{} and {more} more", names[..at_most].join(", ")),
+    }
 }
 
 /// How often something was.
@@ -75,9 +94,9 @@ pub(super) fn times(number: u64) -> String {
 pub(super) fn bounds(age: Age) -> String {
     let lower = Readable(age.lower());
     match age.upper() {
-        _ if age == Age::UNBOUNDED => "not known".to_owned(),
+        _ if age == Age::UNBOUNDED => NOT_KNOWN.to_owned(),
         None => format!("at least {lower}"),
-        Some(upper) if upper == age.lower() => lower.to_string(),
+        Some(upper) if Readable(upper).to_string() == lower.to_string() => lower.to_string(),
         Some(upper) => format!("at least {lower}, at most {}", Readable(upper)),
     }
 }
@@ -94,9 +113,13 @@ pub(super) const fn basis(basis: Basis) -> &'static str {
 }
 
 /// The rule by which a state follows.
-pub(super) const fn rule(reason: Reason) -> &'static str {
+pub(super) const fn rule(reason: Reason, kind: Kind) -> &'static str {
     match reason {
-        Reason::Absent => "There is no record of the lease, so nobody has the right to act.",
+        Reason::Absent | Reason::Released | Reason::Expired if matches!(kind, Kind::Claim) => {
+            "Nobody holds it, which is normal for a claim until its work has surely been due for longer than stall_after. \
+             It has."
+        }
+        Reason::Absent => "No holder is recorded, so nobody has the right to act.",
         Reason::Released => "The record names no holder, so nobody has the right to act.",
         Reason::Expired => "The holder\u{2019}s time is surely up, so nobody has the right to act.",
         Reason::Progressing => "It is held, and work moved under its epoch surely within stall_after.",

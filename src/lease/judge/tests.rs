@@ -58,7 +58,7 @@ fn made(when: Dated, under: Under) -> Progress {
 }
 
 fn waiting(count: u64, oldest: u64) -> Due {
-    Due::Waiting { count: Some(count), oldest: Some(exact(oldest)) }
+    Due::Waiting { count: Some(count), oldest: Some(exact(oldest)), oldest_at: None }
 }
 
 fn holding(change: impl FnOnce(&mut Holding)) -> Evidence {

@@ -304,7 +304,31 @@ fn a_bad_row_costs_its_own_lease_alone_and_keeps_the_order_of_names() {
     let rejected: Vec<_> = RowFault::ALL.into_iter().map(|fault| snapshot.health.rejected[fault as usize]).collect();
     // wrong_type, out_of_range, unreadable, no_name, name_too_long, duplicate, over_limit
     assert_eq!(rejected, [0, 1, 0, 1, 0, 2, 5]);
-    assert_eq!((snapshot.health.rejected_now, snapshot.health.leases), (9, Some(4)));
+    assert_eq!((snapshot.health.rejected_now.total(), snapshot.health.leases), (9, Some(4)));
+}
+
+#[test]
+fn what_a_reading_did_not_use_is_said_of_that_reading_alone_with_the_names_of_a_few_leases() {
+    let mut memory = memory(RULES);
+    let bad = |lease: Option<&str>, fault| RejectedRow { lease: lease.map(Into::into), column: Column::Epoch, fault };
+    let names = ["a", "a", "b", "c", "d"];
+    for at in [10, 20] {
+        let mut rejected: Vec<_> = names.iter().map(|name| bad(Some(name), RowFault::OutOfRange)).collect();
+        rejected.push(bad(None, RowFault::NoName));
+        let rows = vec![row("y", "h", 1, at), row("y", "i", 1, at)];
+        let reading = Reading { store_now: t(at), columns: Columns::all(), rows, rejected, over_limit: 7 };
+        let snapshot = take_in_reading(&mut memory, at, reading);
+        let now = &snapshot.health.rejected_now;
+        let said = |fault| (now.rows(fault), now.leases(fault).iter().map(|lease| &**lease).collect::<Vec<_>>());
+        assert_eq!(said(RowFault::OutOfRange), (5, vec!["a", "b", "c"]), "at {at}");
+        assert_eq!(said(RowFault::Duplicate), (2, vec!["y"]), "at {at}");
+        assert_eq!((said(RowFault::NoName), said(RowFault::OverLimit)), ((1, vec![]), (7, vec![])), "at {at}");
+        assert_eq!(now.total(), 15);
+        let looks = (at / 10).unsigned_abs();
+        assert_eq!(snapshot.health.rejected[RowFault::OutOfRange as usize], 5 * looks, "the counter is of all looks");
+    }
+    let failed = memory.failed(ReadFailure::Refused, Duration::ZERO);
+    assert_eq!(failed.health.rejected_now, RejectedRows::default());
 }
 
 #[test]

@@ -1,5 +1,7 @@
 //! Where leases are in a store of keys and values.
 
+#[cfg(test)]
+mod fuzz;
 mod glob;
 mod pattern;
 mod template;

@@ -5,6 +5,8 @@
 //! `WITH CONSISTENT SNAPSHOT`, would be older than the clock, and its leases would look older than they are.
 
 mod failure;
+#[cfg(test)]
+mod fuzz;
 mod replica;
 mod session;
 mod value;

@@ -8,7 +8,7 @@ use sqlx::{Type, TypeInfo};
 
 use crate::lease::StoreTime;
 use crate::store::Zone;
-use crate::store::column::Value;
+use crate::store::column::{self, Value};
 
 /// How the bytes of a column are read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -84,14 +84,16 @@ fn unsigned(bytes: &[u8]) -> Option<u64> {
     }
 }
 
-/// A decimal, which comes written out: exact where it is whole.
+/// A decimal, which comes written out.
 fn decimal<'v>(bytes: &[u8]) -> Option<Value<'v>> {
     let text = std::str::from_utf8(bytes).ok()?;
-    let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
-    match whole.parse() {
-        Ok(number) if fraction.bytes().all(|digit| digit == b'0') => Some(Value::Integer(number)),
-        _ => text.parse().ok().map(Value::Real),
+    let (digits, negative) = text.strip_prefix('-').map_or((text, false), |digits| (digits, true));
+    let (whole, fraction) = digits.split_once('.').unwrap_or((digits, "0"));
+    let plain = |part: &str| !part.is_empty() && part.bytes().all(|digit| digit.is_ascii_digit());
+    if !plain(whole) || !plain(fraction) {
+        return None;
     }
+    column::decimal(negative, &[whole, fraction].concat(), fraction.len())
 }
 
 /// How many bytes follow, the year in two, month and day; hour, minute and second unless they are zero; microseconds
@@ -100,20 +102,25 @@ fn time(bytes: &[u8], zone: Zone) -> Option<StoreTime> {
     let [_, year, century, month, day, clock @ ..] = bytes else { return None };
     let (seconds, micros) = match clock {
         [] => (0, 0),
-        [hour, minute, second] => (seconds(*hour, *minute, *second), 0),
-        [hour, minute, second, micros @ ..] => (seconds(*hour, *minute, *second), u32::from_le_bytes(fixed(micros)?)),
+        [hour, minute, second] => (seconds(*hour, *minute, *second)?, 0),
+        [hour, minute, second, micros @ ..] => (seconds(*hour, *minute, *second)?, u32::from_le_bytes(fixed(micros)?)),
         _ => return None,
     };
+    if micros >= 1_000_000 {
+        return None;
+    }
     let days = days(u16::from_le_bytes([*year, *century]), *month, *day)?;
     let micros = (days * 86_400 + seconds) * 1_000_000 + i64::from(micros);
     StoreTime::from_unix_micros(zone.utc_micros(micros)).ok()
 }
 
-fn seconds(hour: u8, minute: u8, second: u8) -> i64 {
-    (i64::from(hour) * 60 + i64::from(minute)) * 60 + i64::from(second)
+/// Seconds since midnight, for what a clock shows.
+fn seconds(hour: u8, minute: u8, second: u8) -> Option<i64> {
+    let shown = hour < 24 && minute < 60 && second < 60;
+    shown.then_some((i64::from(hour) * 60 + i64::from(minute)) * 60 + i64::from(second))
 }
 
-/// Days since 1970-01-01, for a day that is in the calendar. With years that begin in March a leap day is the last of its
+/// Days since 1970-01-01, for a day that is in MySQL's calendar. With years that begin in March a leap day is the last of its
 /// year.
 fn days(year: u16, month: u8, day: u8) -> Option<i64> {
     let leaps = |year: i64| year / 4 - year / 100 + year / 400;
@@ -127,12 +134,14 @@ fn days(year: u16, month: u8, day: u8) -> Option<i64> {
     };
     let year = given - i64::from(month < 3);
     let of_year = ((month + 9) % 12 * 153 + 2) / 5 + i64::from(day) - 1;
-    (1..=last).contains(&day).then_some(year * 365 + leaps(year) + of_year - 719_468)
+    let is_there = (1..=9_999).contains(&given) && (1..=last).contains(&day);
+    is_there.then_some(year * 365 + leaps(year) + of_year - 719_468)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::lease::{Cursor, RowFault};
 
     fn micros(bytes: &[u8], zone: &str) -> Option<i64> {
         time(bytes, zone.parse().unwrap()).map(StoreTime::unix_micros)
@@ -167,12 +176,18 @@ mod tests {
             &[4, 0xea, 7, 4, 31],
             &[4, 0, 0, 1, 1],
             &[5, 0xea, 7, 1, 1, 1],
+            &[7, 0xea, 7, 1, 1, 24, 0, 0],
+            &[7, 0xea, 7, 1, 1, 0, 60, 0],
+            &[7, 0xea, 7, 1, 1, 0, 0, 60],
+            &[11, 0xea, 7, 1, 1, 0, 0, 0, 0x40, 0x42, 0x0f, 0],
             &[8, 0xea, 7, 1, 1, 1, 1, 1, 1],
             &[],
         ] {
             assert_eq!(micros(bytes, "UTC"), None, "{bytes:?}");
         }
-        // It leaves the range in UTC alone.
+        // Its zone brings it into the range, where it still is no time that MySQL has; or takes it out.
+        assert_eq!(micros(&[4, 0x10, 0x27, 1, 1], "+00:01"), None);
+        assert_eq!(micros(&[7, 0, 0, 12, 31, 23, 59, 59], "-01:00"), None);
         assert_eq!(micros(&[7, 0x0f, 0x27, 12, 31, 23, 59, 59], "-01:00"), None);
     }
 
@@ -197,14 +212,30 @@ mod tests {
     }
 
     #[test]
+    fn a_decimal_is_exact_in_all_its_digits_and_what_is_none_is_refused() {
+        let cursor = |text: &str| Kind::Decimal.value(text.as_bytes(), Zone::UTC).cursor();
+        for (text, written) in [
+            ("-0.500", "-0.5"),
+            ("1796040000.123456", "1796040000.123456"),
+            ("123456789012345678.5", "123456789012345678.5"),
+            ("123456789012345678.6", "123456789012345678.6"),
+        ] {
+            assert_eq!(cursor(text), Ok(Some(Cursor::Text(written.into()))));
+        }
+        for text in ["planted", "+7", ".5", "5.", "", "-", "1e5", "1.5.", "--1"] {
+            assert_eq!(cursor(text), Err(RowFault::WrongType), "{text}");
+        }
+        // Of two that are too long to be told apart neither is taken.
+        assert_eq!(cursor(&format!("{}.5", "9".repeat(60))), Err(RowFault::OutOfRange));
+    }
+
+    #[test]
     fn numbers_with_a_fraction_are_those() {
         let real = |kind: Kind, bytes: &[u8]| match kind.value(bytes, Zone::UTC) {
-            Value::Real(number) => Some(number),
+            Value::Real(number) | Value::Rounded(number) => Some(number),
             _ => None,
         };
-        assert_eq!(real(Kind::Decimal, b"-0.500"), Some(-0.5));
         assert_eq!(real(Kind::Decimal, &[b'9'; 65]), Some(1e65));
-        assert_eq!(real(Kind::Decimal, b"planted"), None);
         assert_eq!(real(Kind::Float, &1.5_f32.to_le_bytes()), Some(1.5));
         assert_eq!(real(Kind::Double, &1.5_f64.to_le_bytes()), Some(1.5));
         assert_eq!(real(Kind::Double, &[0; 4]), None);

@@ -4,6 +4,8 @@
 //! expected of the session beyond the transaction: a pooler may give each another server connection.
 
 mod failure;
+#[cfg(test)]
+mod fuzz;
 mod value;
 
 use std::fmt::Write as _;

@@ -8,7 +8,7 @@ use sqlx::postgres::{PgTypeInfo, PgTypeKind};
 
 use crate::lease::StoreTime;
 use crate::store::Zone;
-use crate::store::column::Value;
+use crate::store::column::{Value, decimal};
 
 /// How the bytes of a column are read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -101,31 +101,29 @@ fn interval<'a>(bytes: &[u8]) -> Option<Value<'a>> {
 
 /// A decimal: how many digits of base 10,000, the weight of the first, sign, digits behind the point, the digits.
 fn numeric<'a>(bytes: &[u8]) -> Option<Value<'a>> {
-    const BASE: i128 = 10_000;
     let words: Vec<i16> = bytes.chunks_exact(2).map(|word| i16::from_be_bytes([word[0], word[1]])).collect();
     let [count, weight, sign, _, digits @ ..] = words.as_slice() else { return None };
-    let (weight, negative) = match sign.cast_unsigned() {
-        0x0000 => (i32::from(*weight), false),
-        0x4000 => (i32::from(*weight), true),
+    let negative = match sign.cast_unsigned() {
+        0x0000 => false,
+        0x4000 => true,
         // Not a number, and the infinities.
         _ => return Some(Value::Real(f64::NAN)),
     };
-    let digits = digits.get(..usize::try_from(*count).ok()?)?;
-    // Trailing zeros are not stored, so a whole number has no digit beyond the weight.
-    let whole = i32::try_from(digits.len()).ok()? <= weight + 1;
-    let exact = digits.iter().try_fold(0_i128, |number, digit| number.checked_mul(BASE)?.checked_add((*digit).into()));
-    let scaled = exact.filter(|_| whole).and_then(|number| {
-        let missing = u32::try_from(weight + 1).ok()? - u32::try_from(digits.len()).ok()?;
-        number.checked_mul(BASE.checked_pow(missing)?)
-    });
-    if digits.is_empty() {
-        return Some(Value::Integer(0));
+    let is_written = bytes.len().is_multiple_of(2) && usize::try_from(*count) == Ok(digits.len());
+    if !is_written || !digits.iter().all(|digit| (0..10_000).contains(digit)) {
+        return None;
     }
-    let number = match scaled {
-        Some(number) => return Some(Value::Integer(if negative { -number } else { number })),
-        None => (0..).zip(digits).fold(0.0, |sum, (at, digit)| sum + f64::from(*digit) * 10_000_f64.powi(weight - at)),
-    };
-    Some(Value::Real(if negative { -number } else { number }))
+    let mut text: String = digits.iter().map(|digit| format!("{digit:04}")).collect();
+    // Trailing zeros are not stored, nor those between the point and the first digit.
+    let before = 4 * (i32::from(*weight) + 1);
+    let behind = usize::try_from(i32::try_from(text.len()).ok()? - before);
+    match behind {
+        Ok(behind) => decimal(negative, &text, behind),
+        Err(_) => {
+            text.extend(std::iter::repeat_n('0', usize::try_from(before).ok()? - text.len()));
+            decimal(negative, &text, 0)
+        }
+    }
 }
 
 #[cfg(test)]
@@ -176,12 +174,18 @@ mod tests {
         ] {
             assert!(matches!(numeric(words), Value::Integer(found) if found == number), "{words:?}");
         }
-        assert!(matches!(numeric(&[2, 0, 0, 2, 1, 5000]), Value::Real(1.5)));
-        assert!(matches!(numeric(&[1, -1, 0x4000, 2, 2500]), Value::Real(-0.25)));
+        assert!(matches!(numeric(&[2, 0, 0, 2, 1, 5000]), Value::Decimal { unscaled: 15, scale: 1 }));
+        assert!(matches!(numeric(&[1, -1, 0x4000, 2, 2500]), Value::Decimal { unscaled: -25, scale: 2 }));
+        assert!(matches!(numeric(&[1, -3, 0, 12, 7]), Value::Decimal { unscaled: 7, scale: 12 }));
         assert!(matches!(numeric(&[0, 0, 0xC000_u16.cast_signed(), 0]), Value::Real(nan) if nan.is_nan()));
         // Far beyond any integer, and cut off.
-        assert!(matches!(numeric(&[1, 30, 0, 0, 1]), Value::Real(huge) if huge > 1e100));
+        assert!(matches!(numeric(&[1, 30, 0, 0, 1]), Value::Rounded(huge) if huge > 1e100));
         assert!(matches!(numeric(&[2, 0, 0, 0, 1]), Value::Other));
+        // Digits that there are not, one too many, and half a one.
+        for words in [&[1, 0, 0, 0, 10_000][..], &[1, 0, 0, 0, -1], &[1, 0, 0, 0, 1, 2]] {
+            assert!(matches!(numeric(words), Value::Other), "{words:?}");
+        }
+        assert!(super::numeric(&[0, 1, 0, 0, 0, 0, 0, 0, 0, 7, 0]).is_none());
         assert!(matches!(numeric(&[1]), Value::Other));
     }
 

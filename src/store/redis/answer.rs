@@ -143,6 +143,8 @@ impl<'l> Decoder<'l> {
         let micros = match (millis, self.expiry) {
             (-2, _) => return Ok(Expires::Gone),
             (-1, _) => return Ok(Expires::Never),
+            // There is no other code, and no time before all time.
+            (..-2, _) => return Err(not_understood()),
             (_, Expiry::Time) => micros,
             (_, Expiry::Left) => now.unix_micros().saturating_add(micros),
         };
@@ -242,7 +244,7 @@ fn has_none(fields: &Reply) -> bool {
 fn hash(row: &mut Row, columns: &[Column], fields: Reply) -> Result<(), Unusable> {
     let first = columns.first().copied().unwrap_or(Column::Lease);
     let values = match fields {
-        Reply::Array(values) => values,
+        Reply::Array(values) if values.len() == columns.len() => values,
         other => return Err(unexpected(first, "hmget", &other)),
     };
     columns.iter().zip(&values).try_for_each(|(column, value)| field(row, *column, "hmget", value))

@@ -8,6 +8,8 @@
 mod answer;
 mod connect;
 mod failure;
+#[cfg(test)]
+mod fuzz;
 mod names;
 mod request;
 mod schedule;

@@ -10,23 +10,23 @@ use request::Subject;
 
 const ALL: &str = "{lock: 'lock:*', ttl: 30s, epoch: '{key}:e', progress: '{key}:p', due_set: '{key}:d'}";
 
-fn layout(yaml: &str) -> KeyLayout {
+pub(super) fn layout(yaml: &str) -> KeyLayout {
     crate::yaml::read::<WrittenKeys<String>>(yaml, &[]).unwrap().layout().unwrap()
 }
 
-fn bulk(text: &str) -> Reply {
+pub(super) fn bulk(text: &str) -> Reply {
     Reply::BulkString(text.into())
 }
 
-fn hello(role: &str) -> Reply {
+pub(super) fn hello(role: &str) -> Reply {
     Reply::Map(vec![(bulk("server"), bulk("redis")), (bulk("mode"), bulk("standalone")), (bulk("role"), bulk(role))])
 }
 
-fn clock(seconds: i64) -> Reply {
+pub(super) fn clock(seconds: i64) -> Reply {
     Reply::Array(vec![bulk(&seconds.to_string()), bulk("250000")])
 }
 
-fn subject(name: &str) -> Subject {
+pub(super) fn subject(name: &str) -> Subject {
     Subject { key: format!("lock:{name}"), name: name.into() }
 }
 
@@ -100,6 +100,22 @@ fn a_hash_that_has_none_of_the_fields_is_no_record_of_a_lease() {
     assert_eq!(rejected("{hash: 'lock:a', fields: [holder, epoch]}", gone), None, "there is none");
 }
 
+/// Of these two a lease would look expired, or released.
+#[test]
+fn an_answer_that_no_server_gives_is_not_believed() {
+    let answered = |yaml: &str, replies: Vec<Reply>| {
+        let replies = [hello("master"), clock(1_000)].into_iter().chain(replies).collect();
+        read(yaml, Expiry::Time, replies, &[subject("a")]).map_err(|error| error.to_string())
+    };
+    for millis in [-3, i64::MIN] {
+        assert!(answered("{lock: 'lock:*'}", vec![Reply::Int(millis), bulk("h")]).is_err(), "{millis}");
+    }
+    let hash =
+        |values| answered("{hash: 'lock:*', fields: [epoch, holder]}", vec![Reply::Int(-1), Reply::Array(values)]);
+    assert!(hash(vec![bulk("7"), bulk("h")]).is_ok());
+    assert!(hash(vec![bulk("7")]).is_err() && hash(vec![bulk("7"), bulk("h"), bulk("x")]).is_err());
+}
+
 #[test]
 fn an_end_beyond_all_years_is_not_taken_for_none() {
     let beyond = || Reply::Int(253_402_300_800_000);
@@ -152,7 +168,7 @@ fn keys_found_twice_are_one_lease_and_the_first_by_name_are_kept() {
 }
 
 /// Any answer, as a server that is none may give it.
-fn any_reply() -> impl Strategy<Value = Reply> {
+pub(super) fn any_reply() -> impl Strategy<Value = Reply> {
     let leaf = prop_oneof![
         Just(Reply::Nil),
         Just(Reply::Okay),

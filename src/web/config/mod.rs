@@ -20,6 +20,8 @@ mod warning;
 mod watch;
 
 #[cfg(test)]
+mod fuzz;
+#[cfg(test)]
 mod tests;
 
 use std::path::Path;

@@ -11,7 +11,7 @@ use crate::fixtures::{assert_expected, fixtures};
 const CANARY: &str = "planted";
 
 /// A folder with a pair `server.pem` and `server.key`, an authority `ca.pem`, and the key of somebody else.
-fn folder() -> TempDir {
+pub(super) fn folder() -> TempDir {
     let folder = tempfile::tempdir().unwrap();
     let put = |name: &str, content: &str| fs::write(folder.path().join(name), content).unwrap();
     let pair = || {
@@ -29,7 +29,7 @@ fn folder() -> TempDir {
     folder
 }
 
-fn parse(text: &str, name: &str, folder: &Path) -> Result<WebConfig, WebConfigError> {
+pub(super) fn parse(text: &str, name: &str, folder: &Path) -> Result<WebConfig, WebConfigError> {
     WebConfig::parse(text, name, folder, &mut Material::default())
 }
 

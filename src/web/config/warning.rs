@@ -2,7 +2,7 @@
 
 use super::WebConfig;
 use super::validity::NotAfter;
-use crate::clock;
+use crate::{clock, log};
 
 /// Something to look at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -32,7 +32,7 @@ impl WebConfig {
     /// Has the log say what there is to look at now.
     pub fn warn(&self) {
         for warning in self.warnings(clock::unix_seconds()) {
-            tracing::warn!(%warning, "the web configuration may not be what is meant");
+            tracing::warn!(target: log::ACT, %warning, "the web configuration may not be what is meant");
         }
     }
 

@@ -11,8 +11,8 @@ use tracing::{error, info};
 
 use super::material::{Material, Seen};
 use super::{NotAfter, WebConfig, WebConfigError};
-use crate::clock;
 use crate::own::WebLoads;
+use crate::{clock, log};
 
 /// How long a look at the files is good for: many requests at once cost one.
 const FRESH: Duration = Duration::from_millis(100);
@@ -171,7 +171,7 @@ impl Watched {
             Ok(config) => {
                 let not_after = config.not_after().map(NotAfter::unix_seconds);
                 self.told.iter().for_each(|told| told.succeeded(not_after));
-                info!(now = %config.protection(), "the web configuration was loaded again");
+                info!(target: log::ACT, now = %config.protection(), "the web configuration was loaded again");
                 config.warn();
                 let mut state = self.state();
                 state.config = Arc::new(config);
@@ -199,7 +199,7 @@ impl Watched {
 }
 
 fn say(error: &WebConfigError) {
-    error!(%error, "the web configuration cannot be used: the one before stays");
+    error!(target: log::ACT, %error, "the web configuration cannot be used: the one before stays");
 }
 
 /// A look under way. However it ends, a panic included, the next can begin after it.

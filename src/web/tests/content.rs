@@ -10,7 +10,7 @@ use tokio::time::Instant;
 use crate::expose::metrics::{Rendered, gzip};
 use crate::expose::{Encoding, sample};
 use crate::history::History;
-use crate::observer::{Chosen, Encoded, NotConfigured, Observed};
+use crate::observer::{Chosen, Encoded, Glance, NotConfigured, Observed, Waiting};
 use crate::web::{Content, Scrape};
 
 /// The sample, with metrics as given.
@@ -90,7 +90,8 @@ impl Content for Fake {
             looked.add_permits(1);
             std::future::pending::<()>().await;
         }
-        let observed = |snapshot| Arc::new(Observed::new(Arc::new(snapshot), History::default(), Rendered::default()));
+        let (history, at) = (History::default(), Duration::ZERO);
+        let observed = |snapshot| Arc::new(Observed::new(Arc::new(snapshot), history.clone(), at, Rendered::default()));
         let snapshots = sample::snapshots();
         match sources {
             Chosen::All => Ok(snapshots.into_iter().map(observed).collect()),
@@ -104,5 +105,24 @@ impl Content for Fake {
                 Ok(chosen.map(observed).collect())
             }
         }
+    }
+
+    async fn glances(
+        &self,
+        sources: Chosen,
+        _waiting: Waiting,
+        deadline: Instant,
+    ) -> Result<Vec<Glance>, NotConfigured> {
+        let glance = |observed: Arc<Observed>| Glance {
+            snapshot: Arc::clone(&observed.snapshot),
+            history: observed.history.clone(),
+            at: observed.at,
+            unanswered: None,
+        };
+        Ok(self.snapshots(sources, deadline).await?.into_iter().map(glance).collect())
+    }
+
+    fn sources(&self) -> Vec<String> {
+        sample::snapshots().iter().map(|snapshot| snapshot.source.to_string()).collect()
     }
 }

@@ -1,43 +1,22 @@
 //! The official parser of OpenMetrics reads what is served.
 
 use std::collections::BTreeSet;
-use std::io::Write;
-use std::path::Path;
-use std::process::{Command, Stdio};
 
 use serde_json::Value;
 
 use super::{NAMES, PROMETHEUS_2_42, Served, series};
-use crate::servers::program;
+use crate::harness::python::python;
 
 /// What `prometheus_client.openmetrics.parser` makes of a text: families with their samples, as JSON.
 ///
 /// # Errors
 /// Its own, if it refuses the text.
 fn parsed(text: &str) -> Result<Value, String> {
-    let parser = program("openmetrics/prometheus_client/openmetrics/parser.py");
-    let packages = Path::new(&parser).ancestors().nth(3).unwrap();
     let script = "import json, sys\n\
         from prometheus_client.openmetrics.parser import text_string_to_metric_families as families\n\
         text = sys.stdin.buffer.read().decode('utf-8')\n\
         print(json.dumps([[f.name, f.type, f.unit, [[s.name, s.labels] for s in f.samples]] for f in families(text)]))";
-    let mut python = Command::new("python3")
-        .args(["-c", script])
-        .env("PYTHONPATH", packages)
-        .env("PYTHONDONTWRITEBYTECODE", "1")
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap_or_else(|error| panic!("cannot run python3: {error}; run `make tools`"));
-    let mut stdin = python.stdin.take().unwrap();
-    stdin.write_all(text.as_bytes()).unwrap();
-    drop(stdin);
-    let output = python.wait_with_output().unwrap();
-    if !output.status.success() {
-        return Err(String::from_utf8_lossy(&output.stderr).into_owned());
-    }
-    Ok(serde_json::from_slice(&output.stdout).unwrap())
+    python("openmetrics/prometheus_client/openmetrics/parser.py", script, text)
 }
 
 #[test]

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use crate::exposition;
+
 /// One scrape.
 pub(crate) struct Metrics {
     text: String,
@@ -20,8 +22,10 @@ struct Sample {
 impl Metrics {
     /// Reads a scrape.
     pub(crate) fn parse(text: &str) -> Self {
-        let lines = text.lines().filter(|line| !line.starts_with('#') && !line.is_empty());
-        Self { text: text.to_owned(), samples: lines.map(sample).collect() }
+        let samples = exposition::samples(text).unwrap_or_else(|why| panic!("{why}\n{text}"));
+        let sample =
+            |exposition::Sample { name, labels, value }| Sample { name, labels: labels.into_iter().collect(), value };
+        Self { text: text.to_owned(), samples: samples.into_iter().map(sample).collect() }
     }
 
     /// The scrape as it came.
@@ -106,44 +110,4 @@ impl Metrics {
             .map(|sample| sample.labels["lease"].as_str())
             .collect()
     }
-}
-
-/// `name{label="value",…} value`, with nothing after it.
-fn sample(line: &str) -> Sample {
-    let bad = || -> ! { panic!("not a sample: {line:?}") };
-    let end = line.find(['{', ' ']).unwrap_or_else(|| bad());
-    let name = line[..end].to_owned();
-    let mut labels = BTreeMap::new();
-    let mut rest = &line[end..];
-    if let Some(mut within) = rest.strip_prefix('{') {
-        while !within.starts_with('}') {
-            let (label, after) = within.split_once("=\"").unwrap_or_else(|| bad());
-            let (value, after) = quoted(after).unwrap_or_else(|| bad());
-            assert!(labels.insert(label.to_owned(), value).is_none(), "a label twice: {line:?}");
-            within = after.strip_prefix(',').unwrap_or(after);
-        }
-        rest = &within[1..];
-    }
-    let value = rest.strip_prefix(' ').unwrap_or_else(|| bad());
-    let number: f64 = value.parse().unwrap_or_else(|_| bad());
-    assert!(number.is_finite() && !value.contains(' '), "not a plain number: {line:?}");
-    Sample { name, labels, value: value.to_owned() }
-}
-
-/// A label's value up to its closing quote, and what follows that.
-fn quoted(text: &str) -> Option<(String, &str)> {
-    let mut value = String::new();
-    let mut letters = text.char_indices();
-    while let Some((at, letter)) = letters.next() {
-        match letter {
-            '"' => return Some((value, &text[at + 1..])),
-            '\\' => value.push(match letters.next()?.1 {
-                'n' => '\n',
-                escaped @ ('\\' | '"') => escaped,
-                _ => return None,
-            }),
-            _ => value.push(letter),
-        }
-    }
-    None
 }

@@ -7,8 +7,10 @@ pub(crate) mod output;
 pub(crate) mod process;
 pub(crate) mod promtool;
 pub(crate) mod proxy;
+pub(crate) mod python;
 mod repository;
 pub(crate) mod store;
+pub(crate) mod terminal;
 pub(crate) mod webhook;
 
 use std::time::Duration;
@@ -17,6 +19,7 @@ pub(crate) use exporter::{Exporter, check, run, status};
 pub(crate) use metrics::Metrics;
 pub(crate) use process::{Process, Scheduler};
 pub(crate) use repository::{contents, repository};
+pub(crate) use terminal::Terminal;
 pub(crate) use webhook::Webhook;
 
 /// How long to wait for something that will surely come: long enough for a machine that does much else.

@@ -1,7 +1,11 @@
 //! What the Debian package carries is there, and of use.
 
-use crate::harness::repository;
-use crate::harness::run;
+use std::fs;
+use std::process::Command;
+
+use crate::harness::process::{Process, program};
+use crate::harness::store::folder;
+use crate::harness::{contents, repository, run};
 
 /// The files and patterns that `Cargo.toml` packs, and the folders that it packs them into.
 fn assets() -> Vec<(String, String)> {
@@ -28,6 +32,31 @@ fn every_file_that_the_package_is_to_carry_is_there() {
         };
         assert!(found, "there is no {asset}");
     }
+}
+
+#[test]
+fn the_completions_and_manual_pages_that_the_package_is_to_carry_are_made() {
+    let folder = folder();
+    let mut manual = Command::new(repository(".ci/release/manual"));
+    manual.arg(program()).arg(folder.path());
+    let made = Process::start(manual).finish();
+    assert_eq!(made.code, Some(0), "{}", made.all());
+    let assets = assets();
+    let is_made = |asset: &&str| asset.starts_with("completions/") || asset.starts_with("man/");
+    let made = assets.iter().filter_map(|(asset, _)| asset.strip_prefix("target/release/")).filter(is_made);
+    let mut carried = 0;
+    for asset in made {
+        carried += 1;
+        let (of, name) = asset.split_once('/').unwrap();
+        // `.ci/release/package` compresses the pages.
+        let ending = name.trim_start_matches('*').trim_end_matches(".gz");
+        let files = fs::read_dir(folder.path().join(of)).unwrap().flatten();
+        let mut files = files.filter(|file| file.file_name().to_string_lossy().ends_with(ending));
+        assert!(files.any(|file| file.metadata().unwrap().len() > 500), "{asset}");
+    }
+    assert_eq!(carried, 4, "{assets:?}");
+    let archived = contents(".ci/release/package");
+    assert!(archived.contains("'*/completions/*' '*/man/*'"), "the package is made of what the archive holds");
 }
 
 /// But for what is of no use where there is the package: sources, manifests, and what builds an image.

@@ -35,6 +35,7 @@ pub(super) struct Browser {
     answers: Receiver<Value>,
     asked: u64,
     session: Option<String>,
+    windows: Vec<String>,
     /// What the page complained of: errors of scripts, and what its security policy kept out.
     complaints: Vec<String>,
     _profile: TempDir,
@@ -71,7 +72,8 @@ impl Browser {
             }
         });
         let complaints = Vec::new();
-        let mut browser = Self { child, words, answers, asked: 0, session: None, complaints, _profile: profile };
+        let mut browser =
+            Self { child, words, answers, asked: 0, session: None, windows: Vec::new(), complaints, _profile: profile };
         browser.attach();
         Some(browser)
     }
@@ -80,7 +82,50 @@ impl Browser {
         let targets = self.ask("Target.getTargets", json!({}));
         let page = targets["targetInfos"].as_array().unwrap().iter().find(|target| target["type"] == "page").cloned();
         let page = page.unwrap_or_else(|| self.ask("Target.createTarget", json!({ "url": "about:blank" })));
-        let attached = self.ask("Target.attachToTarget", json!({ "targetId": page["targetId"], "flatten": true }));
+        self.attach_to(&page["targetId"]);
+        self.focus(true);
+    }
+
+    /// Opens another window, which is asked from now on. The one before is still seen.
+    pub(super) fn window(&mut self, focused: bool) {
+        self.another(true);
+        self.windows.extend(self.session.clone());
+        self.focus(focused);
+    }
+
+    /// Without a window system there is nothing that gives the focus to one window alone: a page is told whether it has it.
+    fn focus(&mut self, focused: bool) {
+        let script = format!("document.hasFocus = () => {focused}");
+        self.ask("Page.addScriptToEvaluateOnNewDocument", json!({ "source": script }));
+    }
+
+    /// Opens a tab before the one that is asked, which is not seen any more, and gives the focus to that tab.
+    pub(super) fn cover(&mut self) {
+        let covered = self.session.clone();
+        self.another(false);
+        self.session = covered;
+        self.until("the page to be covered", "document.hidden");
+    }
+
+    fn another(&mut self, window: bool) {
+        self.session = None;
+        let target = self.ask("Target.createTarget", json!({ "url": "about:blank", "newWindow": window }));
+        self.attach_to(&target["targetId"]);
+    }
+
+    /// The windows that were opened beside the first.
+    pub(super) fn windows(&self) -> Vec<String> {
+        self.windows.clone()
+    }
+
+    /// Asks this window from now on.
+    pub(super) fn turn_to(&mut self, window: String) {
+        self.session = Some(window);
+    }
+
+    fn attach_to(&mut self, target: &Value) {
+        self.session = None;
+        let attached = self.ask("Target.attachToTarget", json!({ "targetId": target, "flatten": true }));
         self.session = Some(attached["sessionId"].as_str().unwrap().to_owned());
         for domain in ["Page.enable", "Runtime.enable", "Log.enable"] {
             self.ask(domain, json!({}));

@@ -31,10 +31,15 @@ fn a_lease_that_stalls_is_seen_to_without_a_reload_and_the_focus_stays_where_it_
     assert_eq!(browser.text("window.loaded"), "once");
     assert_eq!(browser.text("document.activeElement.textContent"), "planner");
     assert!(browser.text("document.title").starts_with("1 stalled"));
-    assert_eq!(browser.text("document.getElementById('changed').textContent"), "1 stalled", "it is said, too");
+    let said = "document.getElementById('changed').textContent";
+    assert_eq!(browser.text(said), "planner: stalled; 1 stalled", "it is said, too");
     let since = browser.text("document.querySelector('li.lease.stalled .since').innerText");
     assert!(since.starts_with("for ") && !since.contains('\u{2265}'), "it was seen to become so: {since}");
     assert_eq!(browser.text("document.getElementById('live').textContent"), "Live");
+    // The title is the same once one takes the place of the other, and yet that is said.
+    stage.let_work("planner");
+    stage.let_hang("index");
+    browser.until("the other to be said", &format!("{said}.includes('index: stalled')"));
     browser.assert_no_complaints();
 }
 
@@ -49,8 +54,18 @@ fn while_nobody_could_look_the_page_says_so_and_afterwards_there_is_a_gap() {
     stage.exporter.process().signal(Signal::STOP);
     let stopped = now();
     browser.until("the page to say that it is old", "document.body.classList.contains('old')");
-    assert!(browser.text("document.getElementById('lost').innerText").contains("was so then, not now"));
+    assert!(browser.text("document.title").starts_with("(not live) active: planner"));
+    let as_of = browser.text("document.querySelector('.made time').textContent");
+    let said = browser.text("document.getElementById('trouble').textContent");
+    assert!(said.contains(&format!("What is below was so at {as_of}, not now.")) && as_of.ends_with(" UTC"), "{said}");
+    // It is announced once, however long it lasts.
+    browser.value(
+        "window.announced = 0; new MutationObserver(() => announced++).observe(document.getElementById('trouble'), \
+         { childList: true, characterData: true, subtree: true })",
+    );
     sleep_until(stopped + Duration::from_secs(12));
+    let lasted = browser.text("document.getElementById('lasting').textContent");
+    assert!(lasted.ends_with(" s ago") && browser.value("announced <= 1") == true, "{lasted}");
     stage.exporter.process().signal(Signal::CONT);
     browser.until("the gap to show", "document.querySelector('.seen .gap') !== null");
     browser.until("the page to be live again", "!document.body.classList.contains('old')");
@@ -98,4 +113,89 @@ fn an_open_page_does_not_keep_the_exporter_from_ending() {
     assert_eq!(stage.exporter.stop().code, Some(0));
     assert!(now() - began < Duration::from_secs(10), "{:?}", now() - began);
     browser.until("the page to say so", "!document.getElementById('lost').hidden");
+}
+
+#[test]
+fn a_clock_that_is_set_back_does_not_make_an_old_page_live() {
+    let Some(mut browser) = Browser::start() else { return };
+    let stage = two_at_work();
+    browser.open(&stage.address("/"));
+    browser.until("a stream", "streamed > 0");
+    stage.exporter.process().signal(Signal::STOP);
+    browser.value("Date.now = () => 0");
+    browser.until("the page to say that it is old", "document.getElementById('live').textContent === 'Not live'");
+    stage.exporter.process().signal(Signal::CONT);
+}
+
+#[test]
+fn while_text_is_selected_the_title_goes_on_and_nothing_is_greyed() {
+    let Some(mut browser) = Browser::start() else { return };
+    let stage = two_at_work();
+    browser.open(&stage.address("/"));
+    browser.until("a stream", "streamed > 0");
+    browser.value("getSelection().selectAllChildren(document.querySelector('.sentence'))");
+    stage.let_hang("planner");
+    browser.until("the title to tell", "document.title.startsWith('1 stalled')");
+    assert_eq!(browser.value("document.querySelector('li.lease.stalled') === null"), true, "the selection is kept");
+    assert!(browser.value("getSelection().toString().length > 10") == true);
+    assert_eq!(browser.value("document.body.classList.contains('old')"), false);
+    let held = browser.text("document.getElementById('held').innerText");
+    let as_of = browser.text("document.querySelector('.made time').textContent");
+    assert!(held.contains(&as_of), "{held}");
+    browser.value("getSelection().removeAllRanges()");
+    browser.until("the lease to be stalled", "document.querySelector('li.lease.stalled') !== null");
+    assert_eq!(browser.value("document.getElementById('held').hidden"), true);
+    browser.assert_no_complaints();
+}
+
+#[test]
+fn a_tab_that_is_not_seen_still_has_a_title_that_is_true() {
+    let Some(mut browser) = Browser::start() else { return };
+    let stage = two_at_work();
+    browser.open(&stage.address("/"));
+    browser.until("a stream", "streamed > 0");
+    browser.cover();
+    assert_eq!(browser.value("stream"), serde_json::Value::Null, "it holds no stream");
+    stage.let_hang("planner");
+    browser.until("the title to tell", "document.title.startsWith('1 stalled')");
+    stage.exporter.process().signal(Signal::KILL);
+    browser.until("the title to say that it is not live", "document.title.startsWith('(not live) 1 stalled')");
+}
+
+#[test]
+fn a_seventh_window_opens_and_all_of_them_are_live() {
+    let Some(mut browser) = Browser::start() else { return };
+    let stage = two_at_work();
+    // Six windows beside the one that has the focus, each of which is seen: all the connections that a browser opens.
+    for _ in 0..6 {
+        browser.window(false);
+        browser.open(&stage.address("/"));
+    }
+    browser.window(true);
+    browser.open(&stage.address("/"));
+    browser.until("a stream", "streamed > 0");
+    let all = browser.windows();
+    assert_eq!(all.len(), 7);
+    stage.let_hang("planner");
+    for window in all {
+        browser.turn_to(window);
+        browser.until("the lease to be stalled", "document.querySelector('li.lease.stalled') !== null");
+        assert_eq!(browser.text("document.getElementById('live').textContent"), "Live");
+    }
+    browser.assert_no_complaints();
+}
+
+#[test]
+fn who_is_at_a_lease_goes_along_when_it_changes_its_place() {
+    let Some(mut browser) = Browser::start() else { return };
+    let leases: Vec<_> = (10..60).map(|number| format!("('lease-{number}')")).collect();
+    let stage = Stage::new(&format!("INSERT INTO work (lease) VALUES {};", leases.join(", ")), STALL_AFTER);
+    browser.open(&stage.address("/"));
+    browser.value("[...document.querySelectorAll('h2 a')].at(-1).focus()");
+    assert_eq!(browser.text("document.activeElement.textContent"), "lease-59");
+    stage.let_hang("lease-59");
+    browser.until("it to be the first", "document.querySelector('li.lease h2').textContent === 'lease-59'");
+    let top = browser.value("document.activeElement.getBoundingClientRect().top");
+    assert_eq!(browser.text("document.activeElement.textContent"), "lease-59");
+    assert!((0.0..900.0).contains(&top.as_f64().unwrap()), "it is in sight: {top}");
 }

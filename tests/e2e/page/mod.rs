@@ -3,5 +3,6 @@
 mod browser;
 mod change;
 mod people;
+mod slow;
 mod stage;
 mod states;

@@ -1,7 +1,11 @@
 //! Who looks: with a keyboard, a screen reader, a phone, without script.
 
+use std::time::Duration;
+
+use rustix::process::Signal;
+
 use super::browser::Browser;
-use super::stage::{EACH_STATE, Stage};
+use super::stage::{EACH_STATE, Stage, unreadable};
 use crate::servers;
 
 const PAGES: [&str; 4] =
@@ -17,15 +21,27 @@ fn axe_finds_no_violation_in_light_or_dark_wide_or_narrow() {
             browser.dark(dark);
             browser.size(width, 900);
             browser.open(&stage.address(page));
-            browser.value(&format!("{axe}; 1"));
-            let report = browser.value(
-                "axe.run(document, { resultTypes: ['violations'] }).then(report => ({ passes: report.passes.length, \
-                 violations: report.violations.map(it => [it.id, it.nodes.map(node => node.html + node.failureSummary)]) }))",
-            );
-            assert_eq!(report["violations"], serde_json::json!([]), "{page} dark: {dark}, {width} px");
-            assert!(report["passes"].as_u64().unwrap() > 20, "it did look: {report}");
+            assert_no_violation(&mut browser, &axe, &format!("{page} dark: {dark}, {width} px"));
         }
     }
+    browser.open(&stage.address("/"));
+    stage.exporter.process().signal(Signal::STOP);
+    browser.until("the page to say that it is old", "document.body.classList.contains('old')");
+    for dark in [false, true] {
+        browser.dark(dark);
+        assert_no_violation(&mut browser, &axe, &format!("not live, dark: {dark}"));
+    }
+    stage.exporter.process().signal(Signal::CONT);
+}
+
+fn assert_no_violation(browser: &mut Browser, axe: &str, what: &str) {
+    browser.value(&format!("{axe}; 1"));
+    let report = browser.value(
+        "axe.run(document, { resultTypes: ['violations'] }).then(report => ({ passes: report.passes.length, \
+         violations: report.violations.map(it => [it.id, it.nodes.map(node => node.html + node.failureSummary)]) }))",
+    );
+    assert_eq!(report["violations"], serde_json::json!([]), "{what}");
+    assert!(report["passes"].as_u64().unwrap() > 20, "it did look: {report}");
 }
 
 #[test]
@@ -76,7 +92,8 @@ fn without_script_everything_is_there_and_can_be_filtered() {
 #[test]
 fn nothing_reaches_beyond_the_width_of_a_phone() {
     let Some(mut browser) = Browser::start() else { return };
-    let stage = Stage::of_each_state();
+    let long = unreadable(["a-source-".to_owned() + &"x".repeat(91)]);
+    let stage = Stage::beside("INSERT INTO work (lease) VALUES ('retention');", Duration::from_secs(300), &long);
     for name in
         ["x".repeat(300), "Donaudampfschifffahrtselektrizitätenhauptbetriebswerkbauunterbeamtengesellschaft".into()]
     {
@@ -95,4 +112,21 @@ fn nothing_reaches_beyond_the_width_of_a_phone() {
             assert!(small.as_f64().unwrap() >= 11.0, "{page}: a text of {small} px");
         }
     }
+}
+
+#[test]
+fn on_a_phone_the_times_as_stored_are_read_without_scrolling_sideways() {
+    let Some(mut browser) = Browser::start() else { return };
+    let stage = Stage::of_each_state();
+    browser.size(360, 800);
+    browser.open(&stage.address("/lease?source=own&lease=retention"));
+    let cells = browser.value(
+        "[...document.querySelectorAll('td')].map(cell => ({ right: cell.getBoundingClientRect().right, \
+         is: getComputedStyle(cell, '::before').content, text: cell.textContent }))",
+    );
+    let cells = cells.as_array().unwrap();
+    assert!(cells.iter().all(|cell| cell["right"].as_f64().unwrap() <= 360.0), "{cells:?}");
+    let stored: Vec<_> = cells.iter().filter(|cell| cell["is"].as_str().unwrap().contains("As stored")).collect();
+    assert_eq!(stored.len(), 4, "acquired, renewed, last progress, oldest due work: {cells:?}");
+    assert!(stored.iter().all(|cell| cell["text"].as_str().unwrap().ends_with(" UTC")), "{stored:?}");
 }

@@ -24,13 +24,24 @@ pub(super) struct Stage {
     _folder: TempDir,
 }
 
+/// Sources that cannot be read, as the configuration lists them.
+pub(super) fn unreadable(names: impl IntoIterator<Item = String>) -> String {
+    let source = |name| format!("  - {{ name: {name}, store: sqlite://nowhere.db, preset: reference }}\n");
+    names.into_iter().map(source).collect()
+}
+
 impl Stage {
     /// An exporter of this table. Work that is due may stand still for as long as this.
     pub(super) fn new(rows: &str, stall_after: Duration) -> Self {
+        Self::beside(rows, stall_after, "")
+    }
+
+    /// The same beside further sources.
+    pub(super) fn beside(rows: &str, stall_after: Duration, sources: &str) -> Self {
         let folder = folder();
         let table = database(&folder.path().join("own.db"), &format!("{TABLE};{rows}"));
         let yaml = format!(
-            "sources:\n  - name: own\n    store: sqlite://own.db\n    query: {QUERY:?}\n\
+            "sources:\n  - name: own\n    store: sqlite://own.db\n    query: {QUERY:?}\n{sources}\
              defaults: {{ stall_after: {}s }}\n",
             stall_after.as_secs()
         );
@@ -52,6 +63,12 @@ impl Stage {
 
     pub(super) fn address(&self, path: &str) -> String {
         format!("http://{}{path}", self.exporter.address())
+    }
+
+    /// From now on its work moves.
+    pub(super) fn let_work(&self, lease: &str) {
+        let work = "UPDATE work SET progress_at = NULL, due = 0, oldest_due_at = NULL WHERE lease = ?1";
+        assert_eq!(self.table.execute(work, params![lease]).unwrap(), 1);
     }
 
     /// From now on the lease renews and its work stands still.

@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use super::browser::Browser;
-use super::stage::{EACH_STATE, Stage};
+use super::stage::{EACH_STATE, Stage, unreadable};
 use crate::harness::now;
 
 const ROWS: &str = "[...document.querySelectorAll('li.lease')].map(row => ({ \
@@ -62,7 +62,15 @@ fn a_lease_opens_to_its_evidence_at_an_address_of_its_own() {
     browser.value("document.querySelector('li.lease.stalled h2 a').click()");
     browser.until("the lease to open", "document.getElementById('why') !== null");
     let text = browser.text("document.getElementById('main').innerText");
-    for shown in ["no_progress", "stall_after 5m", "a time in the store", "Seen as stalled since", "None."] {
+    for shown in [
+        "no_progress",
+        "stall_after 5m",
+        "a time in the store",
+        "Seen as stalled since",
+        "None.",
+        "thread dump",
+        "LeaseWorkStalled",
+    ] {
         assert!(text.contains(shown), "{shown}: {text}");
     }
     assert_eq!(browser.text("location.pathname + location.search"), "/lease?source=own&lease=retention");
@@ -106,15 +114,17 @@ fn ten_thousand_leases_stay_usable() {
     browser.open(&stage.address("/"));
     let took = now() - began;
     assert!(took < Duration::from_secs(20), "{took:?}");
-    assert_eq!(browser.text("document.querySelector('li.lease h2').textContent"), "zz-stuck", "the worst first");
+    // A page waits for no reading that takes its time, and shows it once it is there.
+    browser.until("the worst first", "document.querySelector('li.lease h2')?.textContent === 'zz-stuck'");
     browser.value("document.querySelector('a[rel=next]').click()");
     browser.until(
         "the next page",
         "document.querySelector('.pages').innerText.includes('101 to 200 of 10000, page 2 of 100')",
     );
     browser.open(&stage.address("/?q=lease-07777"));
-    assert_eq!(browser.value("document.querySelectorAll('li.lease').length"), 1);
-    assert!(browser.text("document.querySelector('.tallies').innerText").contains("9999"), "counts are those of all");
+    browser.until("the only one", "document.querySelectorAll('li.lease').length === 1");
+    assert_eq!(browser.text("document.querySelector('.tallies .active b').textContent"), "1", "as its link shows");
+    assert!(browser.text("document.querySelector('.shown').textContent").contains("Among the others: 1 stalled."));
     browser.assert_no_complaints();
 }
 
@@ -148,5 +158,39 @@ fn no_name_gets_at_the_page_and_each_has_an_address() {
         let expected = name.replace('\u{202e}', "\\u{202e}");
         assert!(shown.contains(&expected), "{expected} is not in {shown:?}");
     }
+    browser.assert_no_complaints();
+}
+
+#[test]
+fn thirty_sources_that_cannot_be_read_leave_the_worst_lease_on_the_screen() {
+    let Some(mut browser) = Browser::start() else { return };
+    let down = unreadable((0..30).map(|number| format!("shard-{number:02}")));
+    let rows = "INSERT INTO work VALUES ('retention', 'someone', unixepoch() - 3600, 14, unixepoch() - 3600);";
+    let stage = Stage::beside(rows, Duration::from_secs(300), &down);
+    for width in [1200, 360] {
+        browser.size(width, 800);
+        browser.open(&stage.address("/"));
+        let top = browser.value("document.querySelector('li.lease.stalled').getBoundingClientRect().top");
+        assert!(top.as_f64().unwrap() < 700.0, "{top} at {width} px");
+    }
+    assert!(browser.text("document.title").starts_with("1 stalled, 30 sources unreadable"));
+    browser.value("document.querySelector('details.banner summary').click()");
+    assert!(browser.text("document.querySelector('details.banner').innerText").contains("shard-29"));
+    let made = browser.text("document.querySelector('.made').textContent");
+    browser.until("it to be renewed", &format!("document.querySelector('.made').textContent !== {made:?}"));
+    assert!(browser.value("document.querySelector('details.banner').open") == true, "what was opened stays open");
+    browser.assert_no_complaints();
+}
+
+#[test]
+fn a_source_that_is_not_configured_is_not_an_empty_page() {
+    let Some(mut browser) = Browser::start() else { return };
+    let stage = Stage::of_each_state();
+    assert_eq!(stage.exporter.get("/?source=nope").status, 404);
+    browser.open(&stage.address("/?source=nope&state=Stalled"));
+    let text = browser.text("document.body.innerText");
+    assert!(text.contains("No source nope is configured.") && text.contains("state=Stalled"), "{text}");
+    browser.until("it to be renewed", "streamed > 0");
+    assert!(browser.text("document.body.innerText").contains("No source nope is configured."));
     browser.assert_no_complaints();
 }

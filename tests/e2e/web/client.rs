@@ -18,14 +18,14 @@ use crate::servers::Certificate;
 
 /// An answer.
 #[derive(Debug)]
-pub(super) struct Answer {
-    pub(super) status: u16,
-    pub(super) head: String,
-    pub(super) body: String,
+pub(crate) struct Answer {
+    pub(crate) status: u16,
+    pub(crate) head: String,
+    pub(crate) body: String,
 }
 
 impl Answer {
-    pub(super) fn header(&self, name: &str) -> Option<&str> {
+    pub(crate) fn header(&self, name: &str) -> Option<&str> {
         self.head.lines().find_map(|line| {
             let (other, value) = line.split_once(": ")?;
             other.eq_ignore_ascii_case(name).then_some(value)
@@ -34,7 +34,7 @@ impl Answer {
 }
 
 /// Sends a request that ends its connection, and reads the answer.
-pub(super) fn ask(mut stream: impl Read + Write, method: &str, path: &str, headers: &str) -> io::Result<Answer> {
+pub(crate) fn ask(mut stream: impl Read + Write, method: &str, path: &str, headers: &str) -> io::Result<Answer> {
     write!(stream, "{method} {path} HTTP/1.1\r\nHost: test\r\nConnection: close\r\n{headers}\r\n")?;
     stream.flush()?;
     let mut bytes = Vec::new();
@@ -47,37 +47,37 @@ pub(super) fn ask(mut stream: impl Read + Write, method: &str, path: &str, heade
 }
 
 /// The header of a login.
-pub(super) fn login(user: &str, password: &str) -> String {
+pub(crate) fn login(user: &str, password: &str) -> String {
     let encoded = base64::engine::general_purpose::STANDARD.encode(format!("{user}:{password}"));
     format!("Authorization: Basic {encoded}\r\n")
 }
 
-pub(super) fn connect(address: SocketAddr) -> TcpStream {
+pub(crate) fn connect(address: SocketAddr) -> TcpStream {
     let stream = TcpStream::connect_timeout(&address, PATIENCE).unwrap();
     stream.set_read_timeout(Some(PATIENCE)).unwrap();
     stream
 }
 
 /// Asks without TLS.
-pub(super) fn plainly(address: SocketAddr, method: &str, path: &str, headers: &str) -> io::Result<Answer> {
+pub(crate) fn plainly(address: SocketAddr, method: &str, path: &str, headers: &str) -> io::Result<Answer> {
     ask(connect(address), method, path, headers)
 }
 
 /// A client that speaks TLS.
-pub(super) struct Client {
+pub(crate) struct Client {
     config: Arc<ClientConfig>,
 }
 
 impl Client {
-    pub(super) fn trusting(ca: &Path) -> Self {
+    pub(crate) fn trusting(ca: &Path) -> Self {
         Self::new(ca, None, &[&TLS12, &TLS13])
     }
 
-    pub(super) fn with(ca: &Path, identity: &Certificate) -> Self {
+    pub(crate) fn with(ca: &Path, identity: &Certificate) -> Self {
         Self::new(ca, Some(identity), &[&TLS12, &TLS13])
     }
 
-    pub(super) fn new(
+    pub(crate) fn new(
         ca: &Path,
         identity: Option<&Certificate>,
         versions: &[&'static SupportedProtocolVersion],
@@ -99,12 +99,12 @@ impl Client {
     }
 
     /// A connection to a server of this name.
-    pub(super) fn connect(&self, address: SocketAddr, name: &str) -> StreamOwned<ClientConnection, TcpStream> {
+    pub(crate) fn connect(&self, address: SocketAddr, name: &str) -> StreamOwned<ClientConnection, TcpStream> {
         let name = ServerName::try_from(name.to_owned()).unwrap();
         StreamOwned::new(ClientConnection::new(Arc::clone(&self.config), name).unwrap(), connect(address))
     }
 
-    pub(super) fn get(&self, address: SocketAddr, path: &str) -> io::Result<Answer> {
+    pub(crate) fn get(&self, address: SocketAddr, path: &str) -> io::Result<Answer> {
         ask(self.connect(address, "localhost"), "GET", path, "")
     }
 }

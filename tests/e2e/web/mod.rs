@@ -1,7 +1,7 @@
 //! The server as its users have it: protected, in several places, loaded again, and used by clients of all kinds.
 
 mod checked;
-mod client;
+pub(crate) mod client;
 mod crowd;
 mod lifecycle;
 mod listeners;

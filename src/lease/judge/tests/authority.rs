@@ -15,7 +15,7 @@ fn authority_is_held_vacant_expired_or_unknown() {
             "no record",
             vacant(Vacancy::Absent, 1),
             no_leader(Authority::Vacant, Reason::Absent),
-            "the store has no record of a holder",
+            "the store names no holder",
         ),
         standing(
             "a record without holder",
@@ -51,7 +51,7 @@ fn authority_is_held_vacant_expired_or_unknown() {
             "the same, its time surely up",
             Evidence { progress: Progress::Never, ..at_least(None, -1) },
             no_leader(Authority::Expired, Reason::Expired),
-            "the lease of 186a… expired 0s ago, and nobody has taken over",
+            "the lease of 186a… expired <1ms ago, and nobody has taken over",
         ),
         standing(
             "a holder's clock that leaves open whether its time is up",

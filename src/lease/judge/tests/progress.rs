@@ -83,7 +83,10 @@ fn progress_is_advancing_idle_stalled_or_unknown() {
         ),
         standing(
             "beyond the limit, due for an unknown time",
-            healthy_but(made(exact(301), Under::Current), Due::Waiting { count: Some(5), oldest: None }),
+            healthy_but(
+                made(exact(301), Under::Current),
+                Due::Waiting { count: Some(5), oldest: None, oldest_at: None },
+            ),
             unknown(Authority::Held, Reason::DueUnknown),
             "renewed 2s ago by 186a…, last progress 5m1s ago; whether work has been due for long is not known",
         ),
@@ -245,6 +248,7 @@ fn what_bounds_cannot_decide_is_unknown_and_the_reason_tells_why() {
                 due: Due::Waiting {
                     count: Some(2),
                     oldest: Some(Dated { age: Age::between(s(299), s(303)), basis: Basis::Stored }),
+                    oldest_at: None,
                 },
                 ..healthy()
             },

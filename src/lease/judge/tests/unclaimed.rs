@@ -32,7 +32,7 @@ fn without_a_holder_the_kind_of_source_decides() {
             "a claim that nobody holds, overdue",
             unclaimed(waiting(1, 301)),
             no_leader(Authority::Vacant, Reason::Absent),
-            "the store has no record of a holder",
+            "nobody holds it while 1 is due, for 5m1s; the limit is 5m",
         )),
         claim(standing(
             "a claim that nobody holds, due not known",
@@ -46,7 +46,7 @@ fn without_a_holder_the_kind_of_source_decides() {
                 "a claim that nobody holds, its run overdue by its cadence",
                 unclaimed(Due::NotKnown),
                 no_leader(Authority::Vacant, Reason::Absent),
-                "the store has no record of a holder",
+                "nobody holds it though a run is due every 1m; last progress 6m40s ago",
             )
         }),
         claim(standing(
@@ -59,7 +59,7 @@ fn without_a_holder_the_kind_of_source_decides() {
             "progress surely made after the lease ended",
             Evidence { progress: made(exact(5), Under::Current), ..holding(|holding| holding.left = left(-30)) },
             unknown(Authority::Expired, Reason::ProgressWithoutAuthority),
-            "the lease of 186a… expired 30s ago, the lease had ended, yet last progress 5s ago",
+            "the lease of 186a… expired 30s ago, yet there was progress 5s ago",
         ),
         standing(
             "the same, but so long ago that it is fresh no more",
@@ -71,7 +71,7 @@ fn without_a_holder_the_kind_of_source_decides() {
             "progress after a release that was seen",
             Evidence { progress: made(exact(5), Under::Unattributed), ..vacant(Vacancy::Released, 30) },
             unknown(Authority::Vacant, Reason::ProgressWithoutAuthority),
-            "the lease had ended, yet last progress 5s ago",
+            "nobody holds it, yet there was progress 5s ago",
         ),
         standing(
             "progress after the lease had ended, where a tenure may have passed unseen",
@@ -81,7 +81,7 @@ fn without_a_holder_the_kind_of_source_decides() {
                 ..healthy()
             },
             no_leader(Authority::Vacant, Reason::Absent),
-            "the store has no record of a holder",
+            "the store names no holder",
         ),
     ]);
 }

@@ -1,13 +1,13 @@
-//! What must never leave the exporter is planted wherever it can be, and looked for in everything that it says.
+//! What an SQLite file holds, and where it is.
 
 use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
 
-use super::harness::exporter::configure;
-use super::harness::process::{Process, command};
-use super::harness::store::{database, folder, reference};
-use super::harness::{Exporter, run};
+use crate::harness::exporter::configure;
+use crate::harness::process::{Process, command};
+use crate::harness::store::{database, folder, reference};
+use crate::harness::{Exporter, run};
 
 const HOLDER: &str = "PLANTED-HOLDER";
 const PATH: &str = "PLANTED-PATH";

@@ -1,0 +1,133 @@
+//! `lease-exporter status`: what the exporter would say, once or again and again, as a table.
+
+mod changes;
+mod frame;
+mod looks;
+mod watch;
+
+use std::io;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::Args;
+
+use super::exit::Exit;
+use super::manual::{Manual, NO_COLOR};
+use super::print::print;
+use super::serve::{CONFIG_FILE, LogArguments, block_on};
+use super::terminal::{Style, can_rewrite, shows_colour};
+use super::{Failure, sources};
+use crate::duration::{Zero, duration};
+use crate::expose::{Counts, table};
+use crate::lease::{SourceSnapshot, State};
+
+pub(super) const MANUAL: Manual = Manual {
+    examples: &[
+        ("lease-exporter status --config.file=exporter.yml", "every lease, once"),
+        ("lease-exporter status --config.file=exporter.yml --watch", "every lease, the worst first, until Ctrl-C"),
+        (
+            "lease-exporter status --config.file=exporter.yml --watch=10s | grep ' stalled '",
+            "a line whenever one stalls",
+        ),
+    ],
+    environment: &[CONFIG_FILE, NO_COLOR],
+    exits: &[
+        (Exit::Well, "every lease is active or idle"),
+        (Exit::Amiss, "a lease is stalled or has no leader, and none is unknown"),
+        (Exit::Unknown, "a lease is unknown, or a source could not be read"),
+    ],
+};
+
+/// Print what is known of each lease, once or again and again.
+///
+/// Looks at every source and prints one line for each lease, with the reason below it. What takes more than one look to
+/// know, such as whether a cursor moves, is unknown at the first.
+///
+/// With --watch it goes on to look until Ctrl-C, and knows by what it saw before. On a terminal it draws the table anew,
+/// the worst first, as far as there is room. Elsewhere it prints a line for each lease, and then one whenever the state or
+/// the reason of a lease changes, or a source can be read again or no longer. A source that cannot be read ends nothing:
+/// its leases are unknown. The exit code is that of what was seen last.
+#[derive(Clone, Debug, Args)]
+#[command(after_long_help = MANUAL.help())]
+pub(super) struct Arguments {
+    /// The configuration: what to read, and the limits of each lease
+    #[arg(long = "config.file", value_name = "FILE", env = CONFIG_FILE.0, value_hint = clap::ValueHint::FilePath)]
+    config_file: Option<PathBuf>,
+
+    /// Keep looking until Ctrl-C, once an INTERVAL such as 10s; 2s if none is given
+    #[arg(
+        short,
+        long,
+        value_name = "INTERVAL",
+        num_args = 0..=1,
+        default_missing_value = "2s",
+        value_parser = interval
+    )]
+    watch: Option<Duration>,
+
+    #[command(flatten)]
+    log: LogArguments,
+}
+
+/// Looking more often would be all that the machine does.
+const SHORTEST: Duration = Duration::from_millis(100);
+
+fn interval(text: &str) -> Result<Duration, String> {
+    match duration(text, Zero::Refused) {
+        Ok(interval) if interval < SHORTEST => Err("it must be at least `100ms`".to_owned()),
+        interval => interval.map_err(|fault| fault.to_string()),
+    }
+}
+
+pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
+    let draws = arguments.watch.is_some() && can_rewrite(&io::stdout());
+    // A log on the same terminal would be written into the table, which says of each source what is wrong.
+    if !(draws && can_rewrite(&io::stderr())) {
+        arguments.log.start();
+    }
+    let config = sources::configuration(sources::named(arguments.config_file.as_deref())?)?;
+    let observer = sources::passing_observer(&config)?;
+    match arguments.watch {
+        Some(every) if draws => block_on(watch::drawn(&observer, every))?,
+        Some(every) => block_on(watch::told(&observer, every))?,
+        None => {
+            let looks = block_on(looks::once(&observer))?;
+            let snapshots: Vec<_> = looks.iter().map(|look| &*look.snapshot).collect();
+            print(&text(&snapshots, shows_colour(&io::stdout())))?;
+            Ok(exit(&snapshots))
+        }
+    }
+}
+
+fn text(snapshots: &[&SourceSnapshot], colour: bool) -> String {
+    let mut text: String = table::troubles(snapshots).into_iter().map(|line| line + "\n").collect();
+    let leases: Vec<_> =
+        snapshots.iter().flat_map(|snapshot| snapshot.leases.iter().map(|status| (*snapshot, status))).collect();
+    for line in table::lines(&leases, table::Names::Whole) {
+        text.push_str(&if colour { painted(&line.text, &line) } else { line.text });
+        text.push('\n');
+    }
+    text
+}
+
+/// A line, or what is left of it, with the word for its state in its colour.
+fn painted(text: &str, line: &table::Line) -> String {
+    match &line.state {
+        Some((state, place)) => Style::Of(*state).paint_part(text, place),
+        None => text.to_owned(),
+    }
+}
+
+/// The exit code for what was seen.
+fn exit(snapshots: &[&SourceSnapshot]) -> Exit {
+    let counts = Counts::of(snapshots);
+    let any = |state| counts.in_state(state) > 0;
+    let unread = snapshots.iter().any(|snapshot| snapshot.health.outcome.is_err());
+    if unread || any(State::Unknown) {
+        Exit::Unknown
+    } else if any(State::Stalled) || any(State::NoLeader) {
+        Exit::Amiss
+    } else {
+        Exit::Well
+    }
+}

@@ -1,0 +1,52 @@
+//! Text made to fit into a line.
+
+use unicode_width::UnicodeWidthChar;
+
+/// As much of a text as fits into so many columns; `…` ends what was cut. What would command the terminal is replaced.
+#[must_use]
+pub fn cut(text: &str, columns: usize) -> String {
+    let mut shown = String::with_capacity(text.len());
+    // Up to here there is room for the mark too.
+    let (mut safe, mut width) = (0, 0);
+    for c in text.chars() {
+        let c = if c.is_control() { char::REPLACEMENT_CHARACTER } else { c };
+        width += c.width().unwrap_or(1);
+        if width > columns {
+            shown.truncate(safe);
+            shown.extend((columns > 0).then_some('…'));
+            return shown;
+        }
+        shown.push(c);
+        if width < columns {
+            safe = shown.len();
+        }
+    }
+    shown
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_is_cut_by_the_columns_that_it_takes_and_says_so() {
+        for (text, columns, shown) in [
+            ("retention", 9, "retention"),
+            ("retention", 8, "retenti…"),
+            ("retention", 1, "…"),
+            ("retention", 0, ""),
+            ("日本語", 6, "日本語"),
+            ("日本語", 5, "日本…"),
+            ("日本語", 4, "日…"),
+            ("e\u{301}e\u{301}", 2, "e\u{301}e\u{301}"),
+            ("", 0, ""),
+        ] {
+            assert_eq!(cut(text, columns), shown, "{text} {columns}");
+        }
+    }
+
+    #[test]
+    fn nothing_that_is_cut_commands_the_terminal() {
+        assert_eq!(cut("a\u{1b}[2Jb\u{9b}c\n", 80), "a\u{fffd}[2Jb\u{fffd}c\u{fffd}");
+    }
+}

@@ -1,0 +1,5 @@
+//! What clients send: headers, queries, paths.
+
+mod accept;
+mod login;
+mod query;

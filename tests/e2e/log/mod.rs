@@ -1,0 +1,5 @@
+//! The log: every line can be read, whatever happens, and there are few of them.
+
+mod floods;
+mod lines;
+mod reader;

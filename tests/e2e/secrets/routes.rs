@@ -1,0 +1,100 @@
+//! Every route, asked in every way.
+
+use std::io::{Read as _, Write as _};
+use std::net::{SocketAddr, TcpStream};
+use std::time::Duration;
+
+use super::said::{ASKED, PLANTED, Said};
+use crate::harness::PATIENCE;
+
+/// How each of the exporter's paths is asked for: soundly, and with something planted. The lease `planner` of the source
+/// `sound` is there, and so is `stuck`, which is stalled.
+fn examples(path: &str) -> Vec<String> {
+    let of = |queries: &[&str]| {
+        let marked = |query: &&str| format!("{path}{}", query.replace("MARK", PLANTED).replace("ASK", ASKED));
+        queries.iter().map(marked).collect()
+    };
+    match path {
+        "/" => of(&["", "?state=stalled", "?source=ASK&q=ASK&state=ASK&page=ASK", "?x=MARK"]),
+        "/lease" => of(&["?source=sound&lease=planner", "?source=ASK&lease=ASK", "?source=sound&lease=ASK", "?x=MARK"]),
+        "/live" => of(&["", "?source=sound&lease=planner", "?q=ASK"]),
+        "/metrics" | "/api/v1/leases" => {
+            of(&["", "?source=sound", "?source=MARK", "?source=sound&source=MARK", "?x=MARK"])
+        }
+        "/api/v1/leases/" => of(&["sound/planner", "MARK/MARK", "sound/MARK", "MARK", ""]),
+        "/leases/" => of(&["sound/planner/live", "sound/stuck/live", "MARK/MARK/live", "sound/MARK/live"]),
+        "/-/healthy" | "/-/ready" | "/-/reload" | "/style.css" | "/live.js" | "/favicon.ico" => of(&["", "?x=MARK"]),
+        new => panic!("{new} is a new path: say here how it is asked for, and what a client may plant in that"),
+    }
+}
+
+/// Paths that are none.
+const NOWHERE: [&str; 5] = ["/PLANTED", "/metrics/PLANTED", "//PLANTED", "/%50LANTED", "/-/PLANTED?x=PLANTED"];
+
+/// What a client may say beside what it asks for.
+const HEADERS: &str = "Host: PLANTED\r\nCookie: session=PLANTED\r\nReferer: http://h/PLANTED\r\nUser-Agent: PLANTED\r\n\
+    X-Forwarded-For: PLANTED\r\nIf-None-Match: \"PLANTED\"\r\nX-Prometheus-Scrape-Timeout-Seconds: PLANTED\r\n\
+    Sec-Fetch-Site: none\r\nOrigin: http://PLANTED\r\n";
+
+/// Requests that are none.
+fn garbage() -> Vec<String> {
+    vec![
+        "PLANTED\r\n\r\n".to_owned(),
+        "GET /PLANTED HTTP/9.9\r\n\r\n".to_owned(),
+        "GET / HTTP/1.1\r\nPLANTED\r\n\r\n".to_owned(),
+        "GET / HTTP/1.1\r\nContent-Length: PLANTED\r\n\r\n".to_owned(),
+        "GET PLANTED HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n".to_owned(),
+        "GET http://u:PLANTED@h/PLANTED HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n".to_owned(),
+        format!("GET /{} HTTP/1.1\r\nHost: h\r\n\r\n", PLANTED.repeat(10_000)),
+        format!("GET / HTTP/1.1\r\nCookie: {}\r\n\r\n", PLANTED.repeat(10_000)),
+    ]
+}
+
+/// Asks for everything in every way, and notes the answers, heads and all. `more` are headers that let the client in.
+pub(super) fn ask_everything(address: SocketAddr, more: &str, said: &mut Said) -> Vec<u16> {
+    let mut statuses = Vec::new();
+    let paths = lease_exporter::web::paths().chain(["/metrics"]).flat_map(examples);
+    for path in paths.chain(NOWHERE.map(str::to_owned)) {
+        for method in ["GET", "HEAD", "POST", "DELETE", "OPTIONS", "PLANTED"] {
+            for accept in ["*/*", "application/openmetrics-text;version=1.0.0", "text/html;PLANTED=1"] {
+                if accept != "*/*" && method != "GET" {
+                    continue;
+                }
+                let request =
+                    format!("{method} {path} HTTP/1.1\r\n{HEADERS}Accept: {accept}\r\n{more}Connection: close\r\n\r\n");
+                let answer = ask(address, &request);
+                statuses.extend(status(&answer));
+                said.note(format!("{method} {path} of {accept}"), answer);
+            }
+        }
+    }
+    for request in garbage() {
+        let answer = ask(address, &request);
+        statuses.extend(status(&answer));
+        said.note(format!("the answer to {}", request.chars().take(60).collect::<String>()), answer);
+    }
+    statuses.sort_unstable();
+    statuses.dedup();
+    statuses
+}
+
+fn status(answer: &str) -> Option<u16> {
+    answer.split(' ').nth(1).and_then(|status| status.parse().ok())
+}
+
+/// The whole answer; of a stream of events, what comes until nothing is new.
+pub(super) fn ask(address: SocketAddr, request: &str) -> String {
+    let mut stream = TcpStream::connect_timeout(&address, PATIENCE).unwrap();
+    stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+    // One that asks for too much is cut off while it does.
+    let _ = stream.write_all(request.as_bytes());
+    let mut answer = Vec::new();
+    let mut piece = [0; 64 * 1024];
+    while let Ok(length @ 1..) = stream.read(&mut piece) {
+        answer.extend_from_slice(&piece[..length]);
+        if String::from_utf8_lossy(&answer).contains("event: page") && answer.ends_with(b"\n\n\r\n") {
+            break;
+        }
+    }
+    String::from_utf8_lossy(&answer).into_owned()
+}
