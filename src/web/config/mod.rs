@@ -24,6 +24,7 @@ mod fuzz;
 #[cfg(test)]
 mod tests;
 
+use std::fmt;
 use std::path::Path;
 
 use hyper::header::{HeaderName, HeaderValue};
@@ -44,7 +45,7 @@ use problem::Faults;
 use raw::RawWebConfig;
 
 /// What holds for whoever connects. By default there is no TLS and anybody may ask.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub struct WebConfig {
     pub(super) tls: Option<Tls>,
     /// Whether HTTP/2 is asked for, which there is not.
@@ -52,6 +53,19 @@ pub struct WebConfig {
     pub(super) headers: Vec<(HeaderName, HeaderValue)>,
     pub(super) users: Option<Users>,
     pub(super) rate: Option<Rate>,
+}
+
+impl fmt::Debug for WebConfig {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // A header is public, but not what somebody put there by mistake.
+        let headers: Vec<_> = self.headers.iter().map(|(name, _)| name).collect();
+        f.debug_struct("WebConfig")
+            .field("tls", &self.tls)
+            .field("headers", &headers)
+            .field("users", &self.users)
+            .field("rate", &self.rate)
+            .finish_non_exhaustive()
+    }
 }
 
 impl WebConfig {
