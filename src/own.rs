@@ -2,7 +2,7 @@
 
 use prometheus::core::Collector;
 use prometheus::proto::{MetricFamily, MetricType};
-use prometheus::{Gauge, IntCounter, IntGauge, Opts, Registry, TextEncoder};
+use prometheus::{Gauge, GaugeVec, IntCounter, IntGauge, Opts, Registry, TextEncoder};
 
 use crate::expose::{Description, Format, Type};
 use crate::{build_info, clock};
@@ -46,15 +46,48 @@ impl Loads {
     }
 }
 
+/// What is told of the web configuration. A clone tells of the same.
+#[derive(Clone, Debug)]
+pub struct WebLoads {
+    loads: Loads,
+    /// Without labels; a vector because without TLS there is nothing to tell.
+    not_after: GaugeVec,
+}
+
+impl WebLoads {
+    fn of(registry: &Registry, [successful, success, not_after]: [&str; 3]) -> prometheus::Result<Self> {
+        let help = "When the first of the certificates that the exporter presents runs out.";
+        let not_after = GaugeVec::new(Opts::new(not_after, help), &[])?;
+        registry.register(Box::new(not_after.clone()))?;
+        Ok(Self { loads: Loads::of(registry, [successful, success], "the web configuration")?, not_after })
+    }
+
+    /// Notes that the file was loaded now, and when the first of its certificates runs out, if it has any.
+    pub fn succeeded(&self, not_after: Option<f64>) {
+        self.loads.succeeded();
+        match not_after {
+            Some(time) => self.not_after.with_label_values::<&str>(&[]).set(time),
+            None => self.not_after.reset(),
+        }
+    }
+
+    /// Notes that the file could not be loaded now, so that what was loaded before stays.
+    pub fn failed(&self) {
+        self.loads.failed();
+    }
+}
+
 impl Own {
-    /// The names of its metrics, but for `process_*`. Those of the web configuration are there if there is one.
-    pub const NAMES: [&'static str; 6] = [
+    /// The names of its metrics, but for `process_*`. Those of the web configuration are there if there is one, and
+    /// that of its certificates if it has any.
+    pub const NAMES: [&'static str; 7] = [
         "lease_exporter_build_info",
         "lease_exporter_panics_total",
         "lease_exporter_config_last_reload_successful",
         "lease_exporter_config_last_reload_success_timestamp_seconds",
         "lease_exporter_web_config_last_reload_successful",
         "lease_exporter_web_config_last_reload_success_timestamp_seconds",
+        "lease_exporter_web_certificate_not_after_timestamp_seconds",
     ];
 
     /// Metrics of an exporter whose configuration has just been loaded.
@@ -99,9 +132,9 @@ impl Own {
     ///
     /// # Errors
     /// When this was asked for before.
-    pub fn web_config(&self) -> prometheus::Result<Loads> {
-        let [.., successful, success] = Self::NAMES;
-        Loads::of(&self.registry, [successful, success], "the web configuration")
+    pub fn web_config(&self) -> prometheus::Result<WebLoads> {
+        let [.., successful, success, not_after] = Self::NAMES;
+        WebLoads::of(&self.registry, [successful, success, not_after])
     }
 
     /// What counts panics.
@@ -145,7 +178,7 @@ mod tests {
             let text = own.text(Format::Text);
             text.lines().find_map(|line| line.strip_prefix(&format!("{name} "))).map(|value| value.parse().unwrap())
         };
-        let [.., successful, success] = Own::NAMES;
+        let [.., successful, success, not_after] = Own::NAMES;
         assert_eq!((told(successful), told(success)), (None, None::<f64>));
         let loads = own.web_config().unwrap();
         let loaded = told(success);
@@ -154,8 +187,13 @@ mod tests {
         loads.failed();
         assert_eq!((told(successful), told(success)), (Some(0.0), loaded));
         assert_eq!(told(Own::NAMES[2]), Some(1.0), "the other file is not meant");
-        loads.succeeded();
-        assert_eq!(told(successful), Some(1.0));
+        assert_eq!(told(not_after), None, "without TLS there is no certificate");
+        loads.succeeded(Some(2e9));
+        assert_eq!((told(successful), told(not_after)), (Some(1.0), Some(2e9)));
+        loads.failed();
+        assert_eq!(told(not_after), Some(2e9), "it is still presented");
+        loads.succeeded(None);
+        assert_eq!(told(not_after), None);
         assert!(own.web_config().is_err(), "two would tell of one");
     }
 

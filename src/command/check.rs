@@ -10,12 +10,12 @@ use super::manual::Manual;
 use super::print::print;
 use super::serve::{CONFIG_FILE, block_on};
 use super::terminal::Waiting;
+use super::web_config::{self, WebConfigFile};
 use super::{Failure, sources};
 use crate::config::{Config, Origin, Source};
 use crate::expose::Visible;
 use crate::lease::Columns;
 use crate::store::{ReadResult, Taken};
-use crate::web::config::WebConfig;
 
 pub(super) const MANUAL: Manual = Manual {
     examples: &[
@@ -43,8 +43,13 @@ pub(super) struct Arguments {
     config_file: Option<PathBuf>,
 
     /// The file with TLS, users and headers to check; alone, or beside the configuration
-    #[arg(long = "web.config.file", value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
-    web_config_file: Option<PathBuf>,
+    #[arg(
+        long = "web.config.file",
+        value_name = "FILE",
+        value_hint = clap::ValueHint::FilePath,
+        value_parser = WebConfigFile::parse
+    )]
+    web_config_file: Option<WebConfigFile>,
 
     /// Read each source once, and say what it gave
     #[arg(long)]
@@ -52,10 +57,9 @@ pub(super) struct Arguments {
 }
 
 pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
-    if let Some(file) = &arguments.web_config_file {
-        WebConfig::load(file).map_err(|error| Failure::Configuration(error.to_string()))?;
+    if let Some(file) = WebConfigFile::path(arguments.web_config_file.as_ref()) {
+        print(&web_config::checked(file)?)?;
         if arguments.config_file.is_none() {
-            print("The web configuration is well formed.\n")?;
             return Ok(Exit::Well);
         }
     }

@@ -5,7 +5,7 @@ mod passed;
 mod path;
 
 use std::io;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, ToSocketAddrs as _};
 use std::os::unix::net::UnixListener;
 
 use clap::Args;
@@ -20,6 +20,8 @@ use path::SocketFile;
 #[derive(Clone, Debug, Args)]
 pub(super) struct ListenArguments {
     /// An address to serve on, or a Unix socket; without a host, all of this machine's; may be given several times
+    ///
+    /// A name stands for one address: its first of IPv4, or else its first.
     #[arg(
         long = "web.listen-address",
         value_name = "[HOST]:PORT|unix:PATH",
@@ -58,6 +60,7 @@ impl ListenArguments {
         for address in &self.addresses {
             sockets.push(match address {
                 Address::Tcp(address) => Socket::Tcp(bind(*address)?),
+                Address::Named(name, port) => Socket::Tcp(bind(resolved(name, *port)?)?),
                 Address::Unix(path) => {
                     let (socket, file) = path::bind(path)?;
                     files.push(file);
@@ -95,6 +98,15 @@ impl Socket {
             }
         }
     }
+}
+
+/// The address of a name of this machine.
+fn resolved(name: &str, port: u16) -> Result<SocketAddr, Failure> {
+    let cannot = |why: &str| {
+        Failure::System(format!("cannot listen on {name}:{port}: {why}; give an address with --web.listen-address"))
+    };
+    let addresses = (name, port).to_socket_addrs().map_err(|_| cannot("the name has no address that can be found"))?;
+    address::preferred(addresses).ok_or_else(|| cannot("the name has no address"))
 }
 
 /// Listens on an address; where a machine has no IPv6, every address means every IPv4 address.

@@ -18,6 +18,7 @@ mod signals;
 pub mod sources;
 mod status;
 mod terminal;
+mod web_config;
 
 use std::ffi::OsString;
 use std::process::ExitCode;

@@ -17,6 +17,7 @@ use crate::config::{Config, Source};
 use crate::lease::TokenKey;
 use crate::log;
 use crate::observer::{Beginning, Observable, Observer};
+use crate::web::config::{Protection, Watched, WebConfig};
 use crate::web::{Asked, Reloaded};
 
 /// The configuration, loaded again and again from where it came from.
@@ -27,6 +28,8 @@ pub(super) struct Reload {
     process_key: TokenKey,
     now: Followed,
     observable: fn(&Source, &TokenKey) -> Observable,
+    /// The web configuration, if there is one. It is taken as it changes; here it is asked whether it was.
+    web: Option<Arc<Watched>>,
 }
 
 /// What the exporter goes by.
@@ -39,8 +42,8 @@ struct Followed {
 /// What the exporter is to go by from now on, and who observes then.
 struct Next {
     followed: Followed,
-    /// The sources that begin anew.
-    anew: String,
+    /// The sources that begin anew, if any does.
+    anew: Option<String>,
     observer: Observer,
 }
 
@@ -61,7 +64,17 @@ impl Reload {
         let key = config.token_key.clone().unwrap_or_else(|| process_key.clone());
         let observer = sources::observer(&config, &key);
         let now = Followed { key, sources: config.sources.into() };
-        Ok((Self { file: file.to_owned(), process_key, now, observable: sources::observable }, observer))
+        Ok((Self { file: file.to_owned(), process_key, now, observable: sources::observable, web: None }, observer))
+    }
+
+    /// The same, beside a web configuration.
+    pub(super) fn beside(self, web: Arc<Watched>) -> Self {
+        Self { web: Some(web), ..self }
+    }
+
+    /// What is asked of whoever comes.
+    pub(super) fn protection(&self) -> Protection {
+        self.web.as_ref().map_or_else(|| WebConfig::default().protection(), |web| web.held().protection())
     }
 
     /// Loads the configuration again at each signal, and each time that a client asks for it: one after the other.
@@ -78,11 +91,20 @@ impl Reload {
                 Some(asked) = requests.recv() => Some(asked),
             };
             notify.reloading();
-            let reloaded = self.once(exporter).await;
+            let reloaded = self.both(exporter).await;
             notify.ready();
             if let Some(asked) = asked {
                 asked.tell(reloaded);
             }
+        }
+    }
+
+    /// Loads the configuration again, and looks at the web configuration.
+    async fn both(&mut self, exporter: &Exporter) -> Reloaded {
+        let reloaded = self.once(exporter).await;
+        match &self.web {
+            Some(web) if !web.is_up_to_date().await && reloaded == Reloaded::Taken => Reloaded::WebRefused,
+            _ => reloaded,
         }
     }
 
@@ -91,7 +113,8 @@ impl Reload {
         match self.next(exporter.observer()).await {
             Ok(Next { followed, anew, observer }) => {
                 exporter.replace(observer);
-                info!(target: log::ACT, sources = followed.sources.len(), anew, "the configuration was loaded again");
+                let sources = followed.sources.len();
+                info!(target: log::ACT, sources, read_anew = anew, "the configuration was loaded again");
                 self.now = followed;
                 exporter.own().config().succeeded();
                 Reloaded::Taken
@@ -141,7 +164,8 @@ async fn follow(
     };
     let sources: Vec<_> = config.sources.iter().map(|source| (observable(source, &key), beginning(source))).collect();
     let anew = sources.iter().filter(|(_, beginning)| *beginning == Beginning::Anew);
-    let anew = anew.map(|(source, _)| &*source.name).collect::<Vec<_>>().join(",");
+    let anew = anew.map(|(source, _)| &*source.name).collect::<Vec<_>>();
+    let anew = (!anew.is_empty()).then(|| anew.join(","));
     let observer = observer.followed_by(sources::exposition(&config), sources).await;
     Next { followed: Followed { key, sources: config.sources.into() }, anew, observer }
 }

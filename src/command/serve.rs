@@ -14,6 +14,7 @@ use super::manual::{Manual, NO_COLOR};
 use super::notify::Notify;
 use super::reload::Reload;
 use super::signals::{Signals, hangups};
+use super::web_config::{self, WebConfigFile};
 use super::{Failure, sources};
 use crate::web::config::Watched;
 use crate::web::{self, Gate, Limits, Listener, Reloader, Settings, Site};
@@ -59,15 +60,20 @@ pub(super) struct Arguments {
     listen: ListenArguments,
 
     /// TLS, users and headers, in the file format of all Prometheus exporters; changes are picked up
-    #[arg(long = "web.config.file", value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
-    web_config_file: Option<PathBuf>,
+    #[arg(
+        long = "web.config.file",
+        value_name = "FILE",
+        value_hint = clap::ValueHint::FilePath,
+        value_parser = WebConfigFile::parse
+    )]
+    web_config_file: Option<WebConfigFile>,
 
     /// The path to serve the metrics under
     #[arg(long = "web.telemetry-path", value_name = "PATH", default_value = "/metrics", value_parser = path)]
     telemetry_path: String,
 
     /// The most requests that may look at sources at once; more are refused; 0 for no limit
-    #[arg(long = "web.max-requests", value_name = "NUMBER", default_value_t = 40)]
+    #[arg(long = "web.max-requests", value_name = "NUMBER", default_value = "40", value_parser = most_requests)]
     max_requests: usize,
 
     /// Let a POST to /-/reload load the configuration again, as SIGHUP does
@@ -75,6 +81,9 @@ pub(super) struct Arguments {
     lifecycle: bool,
 
     /// Serve /leases/SOURCE/LEASE/live for probes of Kubernetes: it fails while the lease is stalled
+    ///
+    /// What --web.config.file asks for, a probe needs too: a password, which it can have in its httpHeaders, or a client
+    /// certificate, which it cannot have. Without, it fails. The rate limit does not hold for it.
     #[arg(long = "web.enable-probes")]
     probes: bool,
 
@@ -98,6 +107,10 @@ impl LogArguments {
     pub(super) fn start(self) {
         log::start(self.level, self.format);
     }
+}
+
+fn most_requests(text: &str) -> Result<usize, String> {
+    text.parse().map_err(|_| "write a whole number, like `40`, or `0` for no limit".to_owned())
 }
 
 fn path(text: &str) -> Result<String, String> {
@@ -128,7 +141,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
 }
 
 fn serve_until_signalled(arguments: &Arguments) -> Result<(), Failure> {
-    let (reload, observer) = Reload::first(arguments.config_file.as_deref())?;
+    let (mut reload, observer) = Reload::first(arguments.config_file.as_deref())?;
     let exporter = Arc::new(Exporter::new(observer)?);
     panics::count(exporter.own().panics());
     let settings = Settings {
@@ -142,7 +155,15 @@ fn serve_until_signalled(arguments: &Arguments) -> Result<(), Failure> {
     if arguments.lifecycle {
         site = site.with_reloader(reloader.clone());
     }
-    let gate = gate(site, &exporter, arguments.web_config_file.as_deref())?;
+    let gate = match WebConfigFile::path(arguments.web_config_file.as_ref()) {
+        None => Gate::open(site),
+        Some(file) => {
+            let watched = watched(file, &exporter)?;
+            reload = reload.beside(Arc::clone(&watched));
+            Gate::watched(site, watched, sources::random_bytes()?)
+        }
+    };
+    web_config::announce(reload.protection());
     let (sockets, notify) = (arguments.listen.listen()?, Notify::from_environment());
     block_on(async {
         // Before anybody can know that it is there: without this, a signal would end it there and then.
@@ -161,12 +182,12 @@ fn serve_until_signalled(arguments: &Arguments) -> Result<(), Failure> {
     })?
 }
 
-/// The site with somebody at its door, if a file says who.
-fn gate(site: Site<Exporter>, exporter: &Exporter, web_config_file: Option<&Path>) -> Result<Gate<Exporter>, Failure> {
-    let Some(file) = web_config_file else { return Ok(Gate::open(site)) };
+/// The web configuration, loaded for the first time.
+fn watched(file: &Path, exporter: &Exporter) -> Result<Arc<Watched>, Failure> {
     let watched = Watched::first(file).map_err(|error| Failure::Configuration(error.to_string()))?;
     let loads = exporter.own().web_config().map_err(|error| Failure::System(format!("cannot count: {error}")))?;
-    Ok(Gate::watched(site, watched.telling(loads), sources::random_bytes()?))
+    watched.held().warn();
+    Ok(Arc::new(watched.telling(loads)))
 }
 
 /// Two threads that answer; reading and rendering have theirs beside them.
@@ -202,6 +223,14 @@ pub(super) async fn serve(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn how_many_requests_is_a_number_and_what_is_none_is_told() {
+        assert_eq!((most_requests("0"), most_requests("40")), (Ok(0), Ok(40)));
+        for wrong in ["", "-1", "4.5", "many", "99999999999999999999"] {
+            assert!(most_requests(wrong).is_err_and(|told| told.contains("whole number")), "{wrong}");
+        }
+    }
 
     #[test]
     fn the_metrics_are_where_every_client_finds_them_and_nothing_else_is() {

@@ -1,6 +1,7 @@
 //! Who is let through to the site, as `--web.config.file` says it.
 
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use hyper::body::Body;
 use hyper::header::{AUTHORIZATION, CONNECTION, HOST, HeaderValue, RETRY_AFTER, WWW_AUTHENTICATE};
@@ -42,8 +43,8 @@ impl<C: Content> Gate<C> {
 
     /// A gate that goes by a file. The key, which nobody may know, is of what it remembers.
     #[must_use]
-    pub fn watched(site: Site<C>, watched: Watched, key: [u8; 32]) -> Self {
-        Self::new(site, Rules::Watched(Arc::new(watched)), key)
+    pub fn watched(site: Site<C>, watched: Arc<Watched>, key: [u8; 32]) -> Self {
+        Self::new(site, Rules::Watched(watched), key)
     }
 
     fn new(site: Site<C>, rules: Rules, key: [u8; 32]) -> Self {
@@ -93,11 +94,13 @@ impl<C: Content> Gate<C> {
         if OPEN.contains(&request.uri().path()) {
             return self.site.answer(request, pass).await;
         }
-        if let Some(rate) = rules.rate
-            && !self.is_within(rate)
+        // To refuse a probe would look like a lease that is stalled.
+        if let Some(rate) = rules.rate.filter(|_| !self.site.is_probe(request.uri().path()))
+            && let Err(wait) = self.within(rate)
         {
-            let refused = reply::refusal(StatusCode::TOO_MANY_REQUESTS, "too many requests; try again later\n");
-            return reply::with(refused, RETRY_AFTER, "1");
+            let mut refused = reply::refusal(StatusCode::TOO_MANY_REQUESTS, "too many requests; try again later\n");
+            refused.headers_mut().insert(RETRY_AFTER, HeaderValue::from(whole_seconds(wait)));
+            return refused;
         }
         let verdict = match &rules.users {
             None => Verdict::Admitted,
@@ -117,7 +120,8 @@ impl<C: Content> Gate<C> {
         }
     }
 
-    fn is_within(&self, rate: Rate) -> bool {
+    /// After how long one may come, if none may now.
+    fn within(&self, rate: Rate) -> Result<(), Duration> {
         let mut bucket = self.bucket.lock().unwrap_or_else(PoisonError::into_inner);
         let bucket = match &mut *bucket {
             Some(bucket) if bucket.rate() == rate => bucket,
@@ -125,4 +129,9 @@ impl<C: Content> Gate<C> {
         };
         bucket.allows(clock::monotonic())
     }
+}
+
+/// So many that nobody comes too early: `Retry-After` knows no less than a second.
+fn whole_seconds(wait: Duration) -> u64 {
+    wait.as_secs() + u64::from(wait.subsec_nanos() > 0)
 }

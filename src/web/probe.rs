@@ -22,7 +22,9 @@ pub(super) fn named(path: &str) -> Option<&str> {
     path.strip_prefix(BEFORE)?.strip_suffix(AFTER)
 }
 
-/// Answers a probe. Only what is certain to be stalled is said to be: what is not known must restart nothing.
+/// Answers a probe. Only what is certain to be stalled is said to be: what is not known must restart nothing, and that is
+/// so of a lease that is not there, as one is not until it is taken for the first time. A source that is not configured is
+/// a mistake, and so is 404.
 ///
 /// It reads its source as a scrape does and shares its reading, but waits less; a reading that takes longer goes on without it.
 pub(super) async fn answer(content: &impl Content, source: String, lease: &str, deadline: Instant) -> Reply {
@@ -43,6 +45,6 @@ pub(super) async fn answer(content: &impl Content, source: String, lease: &str, 
         Some(State::Unknown) => reply::content(reply::TEXT, "unknown\n"),
         // Whether there is such a lease only the store could say.
         None if snapshot.health.outcome.is_err() => reply::content(reply::TEXT, "unknown\n"),
-        None => reply::error(StatusCode::NOT_FOUND),
+        None => reply::content(reply::TEXT, "unknown: there is no lease of that name\n"),
     }
 }

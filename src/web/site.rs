@@ -98,6 +98,11 @@ impl<C: Content> Site<C> {
         self.rendering.clone()
     }
 
+    /// Whether this is the path of a probe.
+    pub(super) fn is_probe(&self, path: &str) -> bool {
+        self.probes && matches!(Route::of(path, &self.telemetry_path), Some(Route::Probe(_)))
+    }
+
     /// Ends what would otherwise go on for as long as somebody watches.
     pub(super) fn end_streams(&self) {
         self.streams.end();

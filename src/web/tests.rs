@@ -45,7 +45,7 @@ impl Server {
     async fn watched(file: &Path, limits: Limits) -> Self {
         let watched = Watched::first(file).unwrap();
         let site = Site::new(Arc::new(Fake::plain()), Settings::default());
-        Self::behind(Gate::watched(site, watched, [7; 32]), limits).await
+        Self::behind(Gate::watched(site, Arc::new(watched), [7; 32]), limits).await
     }
 
     async fn with(content: Fake) -> Self {

@@ -127,7 +127,7 @@ fn what_is_known_of_a_lease_is_kept_unless_it_is_read_otherwise() {
     assert_eq!(metrics.says("own", "own"), Some(("active", "progressing")));
     assert_eq!(metrics.known("lease_renewals_since_progress", "own", "own"), 1.0);
     let said = reload(&exporter, folder.path(), &with(" WHERE true", "[]"), TAKEN);
-    assert!(said.contains("anew=own"), "{said}");
+    assert!(said.contains("read_anew=own"), "{said}");
     assert_eq!(exporter.scrape().says("own", "own"), Some(("unknown", "not_observed_yet")));
 }
 

@@ -7,6 +7,8 @@ use std::path::PathBuf;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Address {
     Tcp(SocketAddr),
+    /// A name of this machine, and a port.
+    Named(Box<str>, u16),
     Unix(PathBuf),
 }
 
@@ -25,12 +27,30 @@ impl Address {
             let port = port.parse().map_err(|_| format!("`{port}` is no port; write `:10987`"))?;
             return Ok(Self::Tcp(SocketAddr::new(IpAddr::V6(Ipv6Addr::UNSPECIFIED), port)));
         }
-        let address = text.replacen("localhost:", "127.0.0.1:", 1).parse();
-        address.map(Self::Tcp).map_err(|_| {
-            "not an address with a port; write `:10987`, `127.0.0.1:10987`, `[::1]:10987` or `unix:/path/to.sock`"
-                .to_owned()
-        })
+        if let Ok(address) = text.replacen("localhost:", "127.0.0.1:", 1).parse() {
+            return Ok(Self::Tcp(address));
+        }
+        match text.rsplit_once(':').map(|(name, port)| (name, port.parse())) {
+            Some((name, Ok(port))) if is_name(name) => Ok(Self::Named(name.into(), port)),
+            _ => Err("not an address with a port; write `:10987`, `127.0.0.1:10987`, `[::1]:10987` or \
+                 `unix:/path/to.sock`"
+                .to_owned()),
+        }
     }
+}
+
+/// Whether it may be the name of a machine. One that ends in a number is an address that went wrong.
+fn is_name(text: &str) -> bool {
+    let plain = |letter: char| letter.is_ascii_alphanumeric() || "-._".contains(letter);
+    let last = text.trim_end_matches('.').rsplit('.').next().unwrap_or_default();
+    !last.is_empty() && !last.bytes().all(|byte| byte.is_ascii_digit()) && text.chars().all(plain)
+}
+
+/// The one of a name's addresses that Go listens on: the first of IPv4, or else the first.
+pub(super) fn preferred(addresses: impl IntoIterator<Item = SocketAddr>) -> Option<SocketAddr> {
+    let mut addresses = addresses.into_iter();
+    let first = addresses.next()?;
+    Some(if first.is_ipv4() { first } else { addresses.find(SocketAddr::is_ipv4).unwrap_or(first) })
 }
 
 #[cfg(test)]
@@ -44,15 +64,40 @@ mod tests {
             ("localhost:1", Address::Tcp("127.0.0.1:1".parse().unwrap())),
             ("0.0.0.0:1", Address::Tcp("0.0.0.0:1".parse().unwrap())),
             ("[::1]:1", Address::Tcp("[::1]:1".parse().unwrap())),
+            ("node-1.example:1", Address::Named("node-1.example".into(), 1)),
             ("unix:/run/a.sock", Address::Unix("/run/a.sock".into())),
             ("unix:///run/a.sock", Address::Unix("/run/a.sock".into())),
             ("unix:a.sock", Address::Unix("a.sock".into())),
         ] {
             assert_eq!(Address::parse(text), Ok(address), "{text}");
         }
-        for text in ["", ":", ":x", "1", "localhost", "::1:1", "unix:", "unix:/run/", "unix://run/a.sock", "vsock://:1"]
-        {
+        for text in [
+            "",
+            ":",
+            ":x",
+            "1",
+            "localhost",
+            "::1:1",
+            "256.0.0.1:1",
+            "a b:1",
+            "a:b",
+            ".:1",
+            "unix:",
+            "unix:/run/",
+            "unix://run/a.sock",
+            "vsock://:1",
+        ] {
             assert!(Address::parse(text).is_err(), "{text}");
         }
+    }
+
+    #[test]
+    fn of_a_name_s_addresses_the_first_of_ipv4_is_preferred() {
+        let preferred = |addresses: &[&str]| {
+            preferred(addresses.iter().map(|address| address.parse().unwrap())).map(|address| address.to_string())
+        };
+        assert_eq!(preferred(&["[::1]:1", "127.0.1.1:1", "127.0.0.1:1"]).as_deref(), Some("127.0.1.1:1"));
+        assert_eq!(preferred(&["[::1]:1", "[::2]:1"]).as_deref(), Some("[::1]:1"));
+        assert_eq!(preferred(&[]), None);
     }
 }

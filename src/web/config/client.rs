@@ -67,8 +67,8 @@ pub(super) struct Clients {
     required: bool,
     /// By whom certificates must be signed; `None` where any certificate will do.
     chains: Option<Arc<dyn ClientCertVerifier>>,
-    /// One of these must be in the certificate; empty for any.
-    names: Vec<AllowedName>,
+    /// One of these must be in the certificate, if there are any to be in it: none of none is.
+    names: Option<Vec<AllowedName>>,
     provider: Arc<CryptoProvider>,
 }
 
@@ -106,7 +106,7 @@ impl Clients {
     pub(super) fn new(
         auth: ClientAuth,
         roots: RootCertStore,
-        names: Vec<AllowedName>,
+        names: Option<Vec<AllowedName>>,
         provider: &Arc<CryptoProvider>,
     ) -> Result<Option<Self>, ()> {
         let chains = if auth.verifies() {
@@ -117,6 +117,18 @@ impl Clients {
         };
         let clients = Self { required: auth.requires(), chains, names, provider: Arc::clone(provider) };
         Ok((auth != ClientAuth::Nobody).then_some(clients))
+    }
+}
+
+impl Clients {
+    /// Whether each needs a certificate, and one that was signed by somebody who is trusted with that.
+    pub(super) fn are_known(&self) -> bool {
+        self.required && self.chains.is_some()
+    }
+
+    /// Whether no certificate will do.
+    pub(super) fn admit_nobody(&self) -> bool {
+        self.names.as_ref().is_some_and(Vec::is_empty)
     }
 }
 
@@ -144,10 +156,10 @@ impl ClientCertVerifier for Clients {
         if let Some(chains) = &self.chains {
             chains.verify_client_cert(end_entity, intermediates, now)?;
         }
-        if !self.names.is_empty() {
+        if let Some(names) = &self.names {
             let certificate =
                 EndEntityCert::try_from(end_entity).map_err(|_| Error::from(CertificateError::BadEncoding))?;
-            if !self.names.iter().any(|name| name.is_of(&certificate)) {
+            if !names.iter().any(|name| name.is_of(&certificate)) {
                 return Err(CertificateError::NotValidForName.into());
             }
         }

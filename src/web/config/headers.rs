@@ -16,9 +16,6 @@ const ALLOWED: [(&str, &[&str], &str); 5] = [
 ];
 
 pub(super) fn checked(http: RawHttp, faults: &mut Faults) -> Vec<(HeaderName, HeaderValue)> {
-    if let Some(http2) = http.http2.filter(|http2| http2.value) {
-        faults.note(http2.referenced.line(), Problem::Http2);
-    }
     let mut headers = Vec::new();
     for (name, value) in http.headers.unwrap_or_default() {
         let line = value.referenced.line();

@@ -6,13 +6,17 @@
 
 mod ciphers;
 mod client;
+mod flag;
 mod headers;
 mod material;
 mod problem;
+mod protection;
 mod rate;
 mod raw;
 mod tls;
 mod users;
+mod validity;
+mod warning;
 mod watch;
 
 #[cfg(test)]
@@ -20,28 +24,48 @@ mod fuzz;
 #[cfg(test)]
 mod tests;
 
+use std::fmt;
 use std::path::Path;
 
 use hyper::header::{HeaderName, HeaderValue};
 
 pub use problem::{Problem, WebConfigError};
+pub use protection::Protection;
+pub use validity::NotAfter;
+pub use warning::Warning;
 pub use watch::Watched;
 
 pub(super) use rate::{Bucket, Rate};
 pub(super) use tls::Tls;
 pub(super) use users::Users;
 
+use crate::config::FileFault;
 use material::Material;
 use problem::Faults;
 use raw::RawWebConfig;
 
 /// What holds for whoever connects. By default there is no TLS and anybody may ask.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub struct WebConfig {
     pub(super) tls: Option<Tls>,
+    /// Whether HTTP/2 is asked for, which there is not.
+    http2: bool,
     pub(super) headers: Vec<(HeaderName, HeaderValue)>,
     pub(super) users: Option<Users>,
     pub(super) rate: Option<Rate>,
+}
+
+impl fmt::Debug for WebConfig {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // A header is public, but not what somebody put there by mistake.
+        let headers: Vec<_> = self.headers.iter().map(|(name, _)| name).collect();
+        f.debug_struct("WebConfig")
+            .field("tls", &self.tls)
+            .field("headers", &headers)
+            .field("users", &self.users)
+            .field("rate", &self.rate)
+            .finish_non_exhaustive()
+    }
 }
 
 impl WebConfig {
@@ -57,8 +81,11 @@ impl WebConfig {
     fn read(path: &Path, material: &mut Material) -> Result<Self, WebConfigError> {
         let file = path.display().to_string();
         let whole = |problem| WebConfigError::whole(&file, problem);
-        let bytes = material.file(path).map_err(|fault| whole(Problem::File(fault)))?;
-        let text = String::from_utf8(bytes).map_err(|_| whole(Problem::File(crate::config::FileFault::NotText)))?;
+        let bytes = material.file(path).map_err(|fault| {
+            // What such a fault says of relative paths is true of files that this one names, not of itself.
+            whole(if fault == FileFault::Absent { Problem::NoFile } else { Problem::File(fault) })
+        })?;
+        let text = String::from_utf8(bytes).map_err(|_| whole(Problem::File(FileFault::NotText)))?;
         Self::parse(&text, &file, path.parent().unwrap_or(Path::new("")), material)
     }
 
@@ -67,9 +94,11 @@ impl WebConfig {
         let RawWebConfig { tls_server_config, http_server_config, basic_auth_users, rate_limit } =
             raw::read(text).map_err(|unreadable| WebConfigError::unreadable(file, unreadable))?;
         let mut faults = Faults::default();
+        let mut http = http_server_config.unwrap_or_default();
         let config = Self {
             tls: tls_server_config.and_then(|tls| tls::checked(tls, folder, material, &mut faults)),
-            headers: headers::checked(http_server_config.unwrap_or_default(), &mut faults),
+            http2: flag::checked("http2", http.http2.take(), &mut faults).unwrap_or_default(),
+            headers: headers::checked(http, &mut faults),
             users: users::checked(basic_auth_users.unwrap_or_default(), &mut faults),
             rate: rate_limit.and_then(|rate| rate::checked(&rate, &mut faults)),
         };

@@ -46,6 +46,21 @@ impl std::error::Error for WebConfigError {}
 #[non_exhaustive]
 #[expect(missing_docs, reason = "each message says what its fields are")]
 pub enum Problem {
+    /// There is no such file.
+    #[error("there is no such file; a relative path starts at the working directory")]
+    NoFile,
+    /// It says nothing any more.
+    #[error(
+        "the file says nothing any more, which while the exporter serves is taken for one that is not written yet; to \
+         serve without what it said, restart the exporter"
+    )]
+    Emptied,
+    /// It would let in who had to show something before.
+    #[error(
+        "this would end {0}, which while the exporter serves is taken for a file that is half written; if it is meant, \
+         restart the exporter"
+    )]
+    Opens(&'static str),
     /// The file itself.
     #[error("the file cannot be used: {0}")]
     File(FileFault),
@@ -117,11 +132,6 @@ pub enum Problem {
         "`client_allowed_sans` cannot have an e-mail address; name a DNS name, an IP address or a URI of the certificate"
     )]
     Email,
-    /// HTTP/2.
-    #[error(
-        "`http2: true` is not possible: the exporter speaks HTTP/1.1 alone, as Prometheus does too; write `http2: false` or leave it out"
-    )]
-    Http2,
     /// A header that cannot be set.
     #[error("the header `{value}` cannot be set; the headers are {known}")]
     Header { value: Shown, known: String },
@@ -142,6 +152,11 @@ pub enum Problem {
     /// A rate without what makes one.
     #[error("`rate_limit` needs `{0}`; add it, or leave `rate_limit` out")]
     RateWithout(&'static str),
+    /// A number of requests that cannot be used.
+    #[error(
+        "`burst` cannot be this: `{0}`; write a whole number from 1 to 4294967295, of requests that may come at once"
+    )]
+    Burst(Shown),
     /// A length of time that cannot be used.
     #[error("`interval` cannot be this: `{value}`; {fault}")]
     Interval { value: Shown, fault: DurationFault },

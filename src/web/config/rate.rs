@@ -18,9 +18,10 @@ pub(in crate::web) struct Rate {
 
 pub(super) fn checked(rate: &Spanned<RawRate>, faults: &mut Faults) -> Option<Rate> {
     let line = rate.referenced.line();
+    let burst = burst(rate, faults);
     let Some(interval) = given(rate.value.interval.clone()) else {
         // Nothing, or a burst of nothing: as with every exporter, that is no limit.
-        if rate.value.burst.unwrap_or_default() > 0 {
+        if matches!(burst, Burst::Of(1..)) {
             faults.note(line, Problem::RateWithout("interval"));
         }
         return None;
@@ -31,12 +32,18 @@ pub(super) fn checked(rate: &Spanned<RawRate>, faults: &mut Faults) -> Option<Ra
     }
     match duration(&interval.value, Zero::Allowed) {
         Ok(Duration::ZERO) => None,
-        Ok(interval) => match rate.value.burst {
-            Some(burst @ 1..) => Some(Rate { interval, burst }),
-            _ => {
+        Ok(interval) => match burst {
+            Burst::Of(burst @ 1..) => Some(Rate { interval, burst }),
+            Burst::Of(0) => {
+                let line = rate.value.burst.as_ref().map_or(line, |text| text.referenced.line());
+                faults.note(line, Problem::Burst(Shown::new("0")));
+                None
+            }
+            Burst::Absent => {
                 faults.note(line, Problem::RateWithout("burst"));
                 None
             }
+            Burst::Wrong => None,
         },
         Err(fault) => {
             let value = Shown::new(&interval.value);
@@ -44,6 +51,24 @@ pub(super) fn checked(rate: &Spanned<RawRate>, faults: &mut Faults) -> Option<Ra
             None
         }
     }
+}
+
+/// What is given as the burst.
+enum Burst {
+    Absent,
+    Wrong,
+    Of(u32),
+}
+
+fn burst(rate: &Spanned<RawRate>, faults: &mut Faults) -> Burst {
+    let Some(text) = given(rate.value.burst.clone()) else { return Burst::Absent };
+    text.value.trim().parse().map_or_else(
+        |_| {
+            faults.note(text.referenced.line(), Problem::Burst(Shown::new(&text.value)));
+            Burst::Wrong
+        },
+        Burst::Of,
+    )
 }
 
 /// What is left of a rate: it fills by one each interval, up to the burst.
@@ -65,14 +90,15 @@ impl Bucket {
         self.rate
     }
 
-    /// Whether one more may come now, which is taken note of.
-    pub(in crate::web) fn allows(&mut self, now: Duration) -> bool {
+    /// Lets one more come now, which is taken note of; or says after how long one may.
+    pub(in crate::web) fn allows(&mut self, now: Duration) -> Result<(), Duration> {
         let full_at = self.full_at.max(now).saturating_add(self.rate.interval);
-        let allowed = full_at - now <= self.rate.interval.saturating_mul(self.rate.burst);
-        if allowed {
-            self.full_at = full_at;
+        let missing = (full_at - now).saturating_sub(self.rate.interval.saturating_mul(self.rate.burst));
+        if !missing.is_zero() {
+            return Err(missing);
         }
-        allowed
+        self.full_at = full_at;
+        Ok(())
     }
 }
 
@@ -86,8 +112,10 @@ mod tests {
         let mut bucket = Bucket::new(Rate { interval: ms(100), burst: 3 });
         let allowed: Vec<_> = [1000, 1000, 1000, 1000, 1050, 1100, 1100, 1250, 1300, 9000, 9000, 9000, 9000]
             .into_iter()
-            .filter(|at| bucket.allows(ms(*at)))
+            .filter(|at| bucket.allows(ms(*at)).is_ok())
             .collect();
         assert_eq!(allowed, [1000, 1000, 1000, 1100, 1250, 1300, 9000, 9000, 9000]);
+        assert_eq!(bucket.allows(ms(9030)), Err(ms(70)), "from then on one may");
+        assert_eq!(bucket.allows(ms(9100)), Ok(()));
     }
 }

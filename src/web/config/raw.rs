@@ -44,13 +44,13 @@ pub(super) struct RawTls {
     pub(super) curve_preferences: Option<Vec<Text>>,
     pub(super) min_version: Option<Text>,
     pub(super) max_version: Option<Text>,
-    pub(super) prefer_server_cipher_suites: Option<bool>,
+    pub(super) prefer_server_cipher_suites: Option<Text>,
 }
 
 #[derive(Default, serde::Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(super) struct RawHttp {
-    pub(super) http2: Option<Spanned<bool>>,
+    pub(super) http2: Option<Text>,
     pub(super) headers: Option<BTreeMap<String, Text>>,
 }
 
@@ -58,7 +58,7 @@ pub(super) struct RawHttp {
 #[serde(deny_unknown_fields, default)]
 pub(super) struct RawRate {
     pub(super) interval: Option<Text>,
-    pub(super) burst: Option<u32>,
+    pub(super) burst: Option<Text>,
 }
 
 /// Reads a file's text. One that says nothing is taken: a file that is there but empty is how some tools turn it all off.

@@ -111,3 +111,68 @@ fn a_pipe_is_no_configuration_and_is_not_waited_for() {
     let error = WebConfig::load(&pipe).unwrap_err().to_string();
     assert!(error.contains("check that it is a file"), "{error}");
 }
+
+#[test]
+fn what_is_likely_not_meant_is_taken_and_warned_of() {
+    let folder = folder();
+    let key = KeyPair::generate().unwrap();
+    let mut params = CertificateParams::new(vec!["localhost".to_owned()]).unwrap();
+    params.not_after = rcgen::date_time_ymd(2024, 1, 1);
+    fs::write(folder.path().join("old.pem"), params.self_signed(&key).unwrap().pem()).unwrap();
+    fs::write(folder.path().join("old.key"), key.serialize_pem()).unwrap();
+    let told = |text: &str, now: f64| {
+        let warnings = parse(text, "x.yml", folder.path()).unwrap().warnings(now);
+        warnings.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
+    };
+    let old = "tls_server_config: {cert_file: old.pem, key_file: old.key}";
+    let now = 1_704_067_201.0;
+    assert!(told(old, now).contains("ran out at 2024-01-01T00:00:00Z"), "{}", told(old, now));
+    assert_eq!(told(old, now - 2.0), "", "a second before that");
+    let nobody = "tls_server_config: {cert_file: server.pem, key_file: server.key, client_ca_file: ca.pem, \
+        client_auth_type: RequireAndVerifyClientCert, client_allowed_sans: []}";
+    assert!(told(nobody, now).contains("names nobody"), "{}", told(nobody, now));
+    assert!(told("http_server_config: {http2: yes}", now).contains("HTTP/1.1 alone"));
+    assert_eq!(told("http_server_config: {http2: no}", now), "");
+}
+
+#[test]
+fn what_protects_is_named_and_so_is_that_nothing_does() {
+    let folder = folder();
+    let told = |text: &str| parse(text, "x.yml", folder.path()).unwrap().protection().to_string();
+    let nothing = "no TLS, no passwords; whoever can connect may read everything";
+    let pair = "cert_file: server.pem, key_file: server.key";
+    for open in ["", "tls_server_config: {cert_file: \"\"}", "basic_auth_users: {}"] {
+        assert_eq!(told(open), nothing, "{open}");
+    }
+    assert!(told(&format!("tls_server_config: {{{pair}}}")).starts_with("TLS, no passwords; whoever can"));
+    // A certificate that anybody makes for themselves keeps nobody out.
+    assert!(
+        told(&format!("tls_server_config: {{{pair}, client_auth_type: RequireAnyClientCert}}")).contains("whoever")
+    );
+    let known =
+        format!("tls_server_config: {{{pair}, client_auth_type: RequireAndVerifyClientCert, client_ca_file: ca.pem}}");
+    assert_eq!(told(&known), "TLS, client certificates required, no passwords");
+    let users = fs::read_to_string(fixtures("web-config", "good-users-alone").remove(0)).unwrap();
+    assert!(told(&users).starts_with("no TLS, a password of "), "{}", told(&users));
+}
+
+#[test]
+fn names_that_nobody_has_are_other_rules_than_no_names() {
+    let folder = folder();
+    let tls = |more: &str| {
+        let text = format!(
+            "tls_server_config: {{cert_file: server.pem, key_file: server.key, client_ca_file: ca.pem, \
+             client_auth_type: RequireAndVerifyClientCert{more}}}"
+        );
+        parse(&text, "x.yml", folder.path()).unwrap().tls.unwrap()
+    };
+    assert!(!tls(", client_allowed_sans: []").admits_as(&tls("")));
+    // As in Go, a key without a value is one that is not there.
+    assert!(tls(", client_allowed_sans: ").admits_as(&tls("")));
+}
+
+#[test]
+fn a_file_that_is_not_there_is_said_to_be_looked_for_where_it_is() {
+    let error = WebConfig::load(Path::new("nope.yml")).unwrap_err().to_string();
+    assert!(error.contains("working directory") && !error.contains("configuration's folder"), "{error}");
+}

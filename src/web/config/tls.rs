@@ -16,9 +16,11 @@ use tokio_rustls::TlsAcceptor;
 
 use super::ciphers;
 use super::client::{AllowedName, ClientAuth, Clients};
+use super::flag;
 use super::material::Material;
 use super::problem::{Faults, Problem};
 use super::raw::{RawTls, Text, given};
+use super::validity::NotAfter;
 use crate::config::Shown;
 
 /// How connections are protected.
@@ -27,6 +29,9 @@ pub(in crate::web) struct Tls {
     acceptor: TlsAcceptor,
     /// Of all that decides who may connect and how, which is all but the server's own certificate.
     rules: [u8; 32],
+    requires_certificates: bool,
+    admits_nobody: bool,
+    not_after: Option<NotAfter>,
 }
 
 impl Tls {
@@ -37,6 +42,21 @@ impl Tls {
     /// Whether whoever may connect by the one may by the other.
     pub(in crate::web) fn admits_as(&self, other: &Self) -> bool {
         self.rules == other.rules
+    }
+
+    /// Whether a client needs a certificate that an authority signed.
+    pub(super) const fn requires_certificates(&self) -> bool {
+        self.requires_certificates
+    }
+
+    /// Whether no certificate will do.
+    pub(super) const fn admits_nobody(&self) -> bool {
+        self.admits_nobody
+    }
+
+    /// When the first of the certificates that the exporter presents runs out.
+    pub(super) const fn not_after(&self) -> Option<NotAfter> {
+        self.not_after
     }
 }
 
@@ -107,6 +127,7 @@ pub(super) fn checked(
         files.pem(("client_ca", tls.client_ca.take()), ("client_ca_file", tls.client_ca_file.take()), faults);
     let versions = ciphers::versions(&tls, faults);
     let provider = Arc::new(ciphers::provider(&tls, faults));
+    let in_our_order = flag::checked("prefer_server_cipher_suites", tls.prefer_server_cipher_suites.take(), faults);
     let rules = rules(&tls, authority.as_ref());
     let clients = clients(&tls, authority, line, &provider, faults);
     if certificate.is_none() {
@@ -119,9 +140,16 @@ pub(super) fn checked(
     if versions.is_empty() {
         return None;
     }
-    let in_our_order = tls.prefer_server_cipher_suites.unwrap_or(true);
-    match server(provider, &versions, clients.ok()?, identity, in_our_order) {
-        Ok(config) => Some(Tls { acceptor: TlsAcceptor::from(Arc::new(config)), rules }),
+    let in_our_order = in_our_order.unwrap_or(true);
+    let clients = clients.ok()?;
+    let requires_certificates = clients.as_ref().is_some_and(Clients::are_known);
+    let admits_nobody = clients.as_ref().is_some_and(Clients::admit_nobody);
+    let not_after = identity.cert.iter().filter_map(|certificate| NotAfter::of(certificate)).min();
+    match server(provider, &versions, clients, identity, in_our_order) {
+        Ok(config) => {
+            let acceptor = TlsAcceptor::from(Arc::new(config));
+            Some(Tls { acceptor, rules, requires_certificates, admits_nobody, not_after })
+        }
         Err(_) => {
             // Otherwise it follows from what is wrong already.
             if faults.is_empty() {
@@ -147,7 +175,7 @@ fn is_empty(tls: &RawTls) -> bool {
     let lists = [&tls.client_allowed_sans, &tls.cipher_suites, &tls.curve_preferences];
     texts.into_iter().all(|text| given(text.clone()).is_none())
         && lists.into_iter().all(Option::is_none)
-        && tls.prefer_server_cipher_suites.is_none()
+        && given(tls.prefer_server_cipher_suites.clone()).is_none()
 }
 
 /// A digest of what decides who may connect.
@@ -161,6 +189,8 @@ fn rules(tls: &RawTls, authority: Option<&Result<Pem, ()>>) -> [u8; 32] {
         add(text.as_ref().map_or("", |text| &text.value).as_bytes());
     }
     for list in [&tls.client_allowed_sans, &tls.cipher_suites, &tls.curve_preferences] {
+        // Without a list, no name is asked for; of one without names, none will do.
+        add(&[list.is_some().into()]);
         let list = list.as_deref().unwrap_or_default();
         add(&(list.len() as u64).to_be_bytes());
         list.iter().for_each(|text| add(text.value.as_bytes()));
@@ -195,15 +225,15 @@ fn clients(
             }
         },
     };
-    let mut names = Vec::new();
+    let mut names = None;
     if let Some(allowed) = &tls.client_allowed_sans {
+        let names = names.insert(Vec::with_capacity(allowed.len()));
         for text in allowed {
             match AllowedName::new(&text.value) {
                 Some(name) => names.push(name),
                 None => wrong(text.referenced.line(), Problem::Email),
             }
         }
-        // An empty list would admit nobody to whoever reads it so, and everybody to others.
         if let Some((auth, line)) = auth
             && !auth.requires()
         {

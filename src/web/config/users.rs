@@ -17,6 +17,11 @@ const LEAST_COST: u32 = 4;
 pub(in crate::web) struct Users(Vec<(String, String)>);
 
 impl Users {
+    /// How many there are.
+    pub(super) fn count(&self) -> usize {
+        self.0.len()
+    }
+
     /// The hash of a user's password.
     pub(in crate::web) fn hash_of(&self, user: &[u8]) -> Option<&str> {
         self.0.iter().find(|(name, _)| name.as_bytes() == user).map(|(_, hash)| hash.as_str())

@@ -81,7 +81,7 @@ async fn a_stream_ends_when_its_user_is_none_any_more_and_not_before() {
     assert!(!silent);
     std::fs::write(&file, "").unwrap();
     let (open, stream) = stream.stays_open_for(SHORT * 10).await;
-    assert!(open, "anybody is let through now");
+    assert!(open, "a file that was emptied ends nothing");
     stream.close();
 }
 

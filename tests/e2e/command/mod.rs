@@ -54,6 +54,11 @@ fn what_cannot_be_typed_is_refused_with_exit_code_3_and_a_way_out() {
              `:10987`\n\nFor more information, try '--help'.",
         ),
         (
+            &["--web.max-requests=-1"],
+            "error: invalid value '-1' for '--web.max-requests <NUMBER>': write a whole number, like `40`, or `0` for no \
+             limit\n\nFor more information, try '--help'.",
+        ),
+        (
             &["--web.telemetry-path=metrics"],
             "error: invalid value 'metrics' for '--web.telemetry-path <PATH>': a path starts with `/` and names \
              something, like `/metrics`\n\nFor more information, try '--help'.",

@@ -31,7 +31,10 @@ fn a_post_loads_the_configuration_and_says_what_came_of_it() {
         let other = plainly(exporter.address(), method, "/-/reload", "").unwrap();
         assert_eq!((other.status, other.header("allow")), (405, Some("POST")), "{method}");
     }
-    assert_eq!(reload("Sec-Fetch-Site: cross-site\r\n").status, 403, "a page of somebody else's");
+    for elsewhere in ["Sec-Fetch-Site: cross-site\r\n", "Origin: http://elsewhere.example\r\n", "Origin: null\r\n"] {
+        let refused = reload(elsewhere);
+        assert_eq!((refused.status, refused.body.as_str()), (403, "a page of another site may not ask for this\n"));
+    }
 }
 
 #[test]

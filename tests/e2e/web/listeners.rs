@@ -54,6 +54,22 @@ fn it_serves_on_every_address_that_is_given() {
 }
 
 #[test]
+fn a_name_of_this_machine_stands_for_an_address_of_it() {
+    let folder = folder();
+    // The one name that every machine has, as it is not known by heart.
+    let process = start(folder.path(), &["LOCALHOST:0".to_owned()]);
+    let line = process.stderr.wait_for("listening");
+    let at: SocketAddr = line.split("address=").nth(1).unwrap().split(' ').next().unwrap().parse().unwrap();
+    assert_eq!(plainly(at, "GET", "/metrics", "").unwrap().status, 200);
+    // Longer than a name can be, so that no other machine is asked.
+    let nowhere = "x".repeat(64);
+    let finished = start(folder.path(), &[format!("{nowhere}:0")]).finish();
+    assert_eq!(finished.code, Some(4), "{}", finished.all());
+    let told = format!("cannot listen on {nowhere}:0: the name has no address that can be found");
+    assert!(finished.stderr.contains(&told), "{}", finished.stderr);
+}
+
+#[test]
 fn a_socket_that_a_process_left_is_replaced_and_one_in_use_is_not() {
     let folder = folder();
     let path = folder.path().join("exporter.sock");

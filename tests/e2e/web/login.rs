@@ -86,9 +86,28 @@ fn users_come_and_go_without_a_restart_and_a_wrong_file_keeps_them() {
         assert_eq!(of("second", "x"), 200, "nobody is let in because a file is gone");
         (exporter.log().matches("the web configuration cannot be used").count() == 2).then_some(())
     });
-    configure(folder.path(), "");
-    eventually("everybody to be let in", || (ask(&exporter, "/metrics", "").status == 200).then_some(()));
-    assert!(told().contains("\nlease_exporter_web_config_last_reload_successful 1\n"), "{}", told());
+    configure(folder.path(), &users(""));
+    eventually("the first user again", || (of("prometheus", PASSWORD) == 200).then_some(()));
+    let metrics = ask(&exporter, "/metrics", &login("prometheus", PASSWORD)).body;
+    assert!(metrics.contains("\nlease_exporter_web_config_last_reload_successful 1\n"), "{metrics}");
+}
+
+#[test]
+fn a_file_that_is_emptied_or_half_written_lets_nobody_in() {
+    let folder = folder();
+    let exporter = start(folder.path(), &users(""));
+    for (nth, text) in ["", "http_server_config: {headers: {X-Frame-Options: deny}}\n"].into_iter().enumerate() {
+        configure(folder.path(), text);
+        eventually("the file to be told", || {
+            assert_eq!(ask(&exporter, "/metrics", "").status, 401, "{text:?}");
+            (exporter.log().matches("restart the exporter").count() == nth + 1).then_some(())
+        });
+        assert_eq!(ask(&exporter, "/metrics", "").status, 401, "{text:?}");
+    }
+    let metrics = ask(&exporter, "/metrics", &login("prometheus", PASSWORD)).body;
+    assert!(metrics.contains("\nlease_exporter_web_config_last_reload_successful 0\n"), "{metrics}");
+    let log = exporter.log();
+    assert!(log.contains("level=error") && log.contains("web.yml"), "{log}");
 }
 
 #[test]
@@ -115,5 +134,8 @@ fn requests_beyond_the_rate_are_refused() {
     let exporter = start(folder.path(), "rate_limit: {interval: 1h, burst: 3}\n");
     let statuses: Vec<_> = (0..5).map(|_| ask(&exporter, "/metrics", "").status).collect();
     assert_eq!(statuses, [200, 200, 200, 429, 429]);
+    let after = ask(&exporter, "/metrics", "").header("retry-after").unwrap().parse::<u64>().unwrap();
+    assert!((3_500..=3_600).contains(&after), "{after}");
     assert_eq!(ask(&exporter, "/-/healthy", "").status, 200);
+    assert_eq!(ask(&exporter, "/leases/own/steady/live", "").status, 429, "without probes it is a path like others");
 }

@@ -1,5 +1,6 @@
 //! The server as its users have it: protected, in several places, loaded again, and used by clients of all kinds.
 
+mod checked;
 pub(crate) mod client;
 mod crowd;
 mod lifecycle;

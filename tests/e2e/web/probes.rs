@@ -1,6 +1,7 @@
 //! `/leases/{source}/{lease}/live`.
 
-use super::client::plainly;
+use super::client::{login, plainly};
+use super::{configure, user};
 use crate::harness::Exporter;
 use crate::harness::store::{ENDLESS, active, database, folder, reference};
 
@@ -28,9 +29,10 @@ fn only_a_stalled_lease_fails_its_probe() {
     // Of a store that cannot be read nothing is known, not even which leases there are.
     assert_eq!(state(&exporter, "/leases/gone/expected/live"), (200, "unknown\n".to_owned()));
     assert_eq!(state(&exporter, "/leases/gone/whatever/live"), (200, "unknown\n".to_owned()));
-    for path in
-        ["/leases/documents/nobody/live", "/leases/nowhere/planner/live", "/leases/documents/planner", "/leases//live"]
-    {
+    // As after a restart of the exporter, whoever has yet to take the lease for the first time.
+    let absent = (200, "unknown: there is no lease of that name\n".to_owned());
+    assert_eq!(state(&exporter, "/leases/documents/nobody/live"), absent);
+    for path in ["/leases/nowhere/planner/live", "/leases/documents/planner", "/leases//live"] {
         assert_eq!(state(&exporter, path), (404, "not found\n".to_owned()), "{path}");
     }
     assert_eq!(plainly(exporter.address(), "POST", "/leases/documents/planner/live", "").unwrap().status, 405);
@@ -48,6 +50,21 @@ fn a_store_that_hangs_fails_no_probe_and_takes_no_longer_than_one_waits() {
     assert_eq!(state(&exporter, "/leases/slow/slow/live"), (200, "unknown\n".to_owned()));
     let took = crate::harness::now() - began;
     assert!(took.as_millis() < 5_000, "{took:?}");
+}
+
+#[test]
+fn a_probe_needs_a_password_and_no_turn_of_the_rate() {
+    let folder = folder();
+    let web = format!("basic_auth_users:\n{}rate_limit: {{interval: 1h, burst: 1}}\n", user("kubelet", "right"));
+    let web = configure(folder.path(), &web);
+    let exporter = Exporter::start_with(folder.path(), &super::steady(folder.path()), &["--web.enable-probes", &web]);
+    let ask = |path: &str, headers: &str| plainly(exporter.address(), "GET", path, headers).unwrap().status;
+    let right = login("kubelet", "right");
+    assert_eq!((ask("/metrics", &right), ask("/metrics", &right)), (200, 429));
+    for _ in 0..3 {
+        assert_eq!(ask("/leases/own/steady/live", &right), 200);
+        assert_eq!(ask("/leases/own/steady/live", ""), 401);
+    }
 }
 
 #[test]

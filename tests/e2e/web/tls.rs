@@ -103,6 +103,19 @@ fn only_certificates_with_an_allowed_name_are_let_in() {
 }
 
 #[test]
+fn of_an_empty_list_of_names_no_certificate_has_one() {
+    let (folder, certificates) = (folder(), Certificates::make());
+    let exporter = started(
+        folder.path(),
+        &certificates,
+        "  client_auth_type: RequireAndVerifyClientCert\n  client_ca_file: ca.pem\n  client_allowed_sans: []\n",
+    );
+    let identity = certificates.client_with("prometheus.example", &["prometheus.example"]);
+    assert!(Client::with(&certificates.ca_file(), &identity).get(exporter.address(), "/metrics").is_err());
+    assert!(exporter.log().contains("names nobody"), "{}", exporter.log());
+}
+
+#[test]
 fn a_version_or_a_suite_that_is_not_allowed_is_refused() {
     let certificates = Certificates::make();
     let ca = certificates.ca_file();

@@ -56,7 +56,7 @@ async fn while_a_look_hangs_one_thread_does_and_nobody_waits_for_long() {
 async fn a_change_holds_for_whoever_asks_first_after_it() {
     let folder = tempfile::tempdir().unwrap();
     let watched = watched(folder.path(), "");
-    for burst in 1..20 {
+    for burst in 1..5 {
         std::fs::write(folder.path().join("web.yml"), format!("rate_limit: {{interval: 1s, burst: {burst}}}\n"))
             .unwrap();
         stale(&watched);
@@ -89,8 +89,9 @@ async fn what_came_of_each_change_is_told() {
         let name = "lease_exporter_web_config_last_reload_successful ";
         text.lines().find_map(|line| line.strip_prefix(name)).map(str::to_owned)
     };
+    let sound = "rate_limit: {interval: 1s, burst: 1}\n";
     for (text, successful) in
-        [("rate_limit: 1\n", "0"), ("rate_limit: {interval: 1s, burst: 1}\n", "1"), ("nonsense: 1\n", "0"), ("", "1")]
+        [("rate_limit: 1\n", "0"), (sound, "1"), ("nonsense: 1\n", "0"), (sound, "1"), ("", "0"), (sound, "1")]
     {
         std::fs::write(&path, text).unwrap();
         stale(&watched);
@@ -101,4 +102,136 @@ async fn what_came_of_each_change_is_told() {
     stale(&watched);
     watched.now().await;
     assert_eq!(told().as_deref(), Some("0"), "a file that is gone");
+}
+
+/// A folder with a pair `server.pem` and `server.key`, and an authority `ca.pem`.
+fn folder() -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    let key = rcgen::KeyPair::generate().unwrap();
+    let params = rcgen::CertificateParams::new(vec!["localhost".to_owned()]).unwrap();
+    let certificate = params.self_signed(&key).unwrap().pem();
+    for (name, content) in
+        [("server.pem", &certificate), ("ca.pem", &certificate), ("server.key", &key.serialize_pem())]
+    {
+        std::fs::write(folder.path().join(name), content).unwrap();
+    }
+    folder
+}
+
+const TLS: &str = "tls_server_config:\n  cert_file: server.pem\n  key_file: server.key\n";
+const CLIENTS: &str = "  client_auth_type: RequireAndVerifyClientCert\n  client_ca_file: ca.pem\n";
+const USERS: &str = "basic_auth_users:\n  prometheus: $2y$10$QOauhQNbBCuQDKes6eFzPeMqBSjb7Mr5DUmpZ/VcEd00UAV/LDeSi\n";
+const HEADERS: &str = "http_server_config: {headers: {X-Frame-Options: deny}}\n";
+
+fn refusal(watched: &Watched) -> Option<String> {
+    watched.state().refused.as_ref().map(|refused| refused.error.to_string())
+}
+
+/// Changes the file, and says why that was not taken.
+fn changed(watched: &Watched, text: &str) -> Option<String> {
+    std::fs::write(&watched.path, text).unwrap();
+    watched.look_twice(|| ());
+    refusal(watched)
+}
+
+#[test]
+fn a_file_that_would_let_in_more_than_before_is_taken_at_a_start_alone() {
+    let all = [TLS, CLIENTS, USERS, HEADERS].concat();
+    for (before, after, taken) in [
+        (all.as_str(), "", false),
+        (&all, "# nothing yet\n", false),
+        (HEADERS, "", false),
+        (TLS, HEADERS, false),
+        (USERS, HEADERS, false),
+        (&all, &[TLS, USERS].concat(), false),
+        (&all, &[TLS, CLIENTS].concat(), false),
+        (&all, &[USERS, HEADERS].concat(), false),
+        (TLS, &[TLS, USERS].concat(), true),
+        (&all, &[TLS, CLIENTS, USERS].concat(), true),
+        ("", &all, true),
+        ("", HEADERS, true),
+    ] {
+        let folder = folder();
+        let watched = watched(folder.path(), before);
+        let held = watched.held();
+        let refused = changed(&watched, after);
+        assert_eq!(refused.is_none(), taken, "{before:?} then {after:?}: {refused:?}");
+        assert_eq!(Arc::ptr_eq(&held, &watched.held()), !taken, "{before:?} then {after:?}");
+        assert!(refused.is_none_or(|told| told.contains("web.yml: ") && told.contains("restart the exporter")));
+        if !taken {
+            assert_eq!(changed(&watched, before), None, "what holds already is what it says again");
+        }
+        std::fs::write(&watched.path, after).unwrap();
+        assert!(Watched::first(&watched.path).is_ok(), "a start takes it");
+    }
+}
+
+#[test]
+fn a_file_that_is_being_written_is_not_taken_until_it_stays_the_same() {
+    let folder = folder();
+    let watched = watched(folder.path(), HEADERS);
+    let half = "rate_limit: {interval: 1s, burst: 1}\n";
+    std::fs::write(&watched.path, half).unwrap();
+    let whole = format!("{half}{USERS}");
+    watched.look_twice(|| std::fs::write(&watched.path, &whole).unwrap());
+    assert!(watched.held().rate.is_none() && watched.held().users.is_none(), "neither was seen twice");
+    watched.look_twice(|| ());
+    assert!(watched.held().rate.is_some() && watched.held().users.is_some());
+    std::fs::write(&watched.path, "rate_li").unwrap();
+    watched.look_twice(|| std::fs::write(&watched.path, &whole).unwrap());
+    watched.look_twice(|| ());
+    assert_eq!(refusal(&watched), None, "and what is not whole is not told of");
+}
+
+#[test]
+fn a_file_that_stays_wrong_is_told_again_and_one_that_is_mended_is_not() {
+    let folder = folder();
+    let watched = watched(folder.path(), HEADERS);
+    let said = || watched.state().refused.as_ref().map(|refused| refused.said);
+    changed(&watched, "nonsense: 1\n").unwrap();
+    let first = said().unwrap();
+    watched.remind(REMINDING);
+    assert_eq!(said(), Some(first), "not at each look");
+    watched.state().refused.as_mut().unwrap().said = Duration::ZERO;
+    watched.remind(clock::monotonic());
+    assert!(said() >= Some(first), "it was said so long ago");
+    assert_eq!(changed(&watched, HEADERS), None);
+    watched.remind(Duration::ZERO);
+    assert_eq!(said(), None);
+}
+
+#[tokio::test]
+async fn who_asks_whether_a_change_was_taken_is_told_of_the_latest() {
+    let folder = folder();
+    let watched = watched(folder.path(), HEADERS);
+    assert!(watched.is_up_to_date().await);
+    std::fs::write(&watched.path, "").unwrap();
+    assert!(!watched.is_up_to_date().await, "at once, although it was looked at just before");
+    std::fs::write(&watched.path, HEADERS).unwrap();
+    assert!(watched.is_up_to_date().await);
+}
+
+#[tokio::test]
+async fn when_the_certificate_runs_out_is_told_for_as_long_as_there_is_one() {
+    let folder = folder();
+    let own = Own::new().unwrap();
+    std::fs::write(folder.path().join("web.yml"), TLS).unwrap();
+    let watched = Watched::first(&folder.path().join("web.yml")).unwrap().telling(own.web_config().unwrap());
+    let told = || {
+        let text = own.text(Format::Text);
+        let name = "lease_exporter_web_certificate_not_after_timestamp_seconds ";
+        text.lines().find_map(|line| line.strip_prefix(name)).map(|time| time.parse::<f64>().unwrap())
+    };
+    // As rcgen makes them: the first second of the year 4096.
+    assert_eq!(told(), Some(67_090_118_400.0));
+    let key = rcgen::KeyPair::generate().unwrap();
+    let mut params = rcgen::CertificateParams::new(vec!["localhost".to_owned()]).unwrap();
+    params.not_after = rcgen::date_time_ymd(2030, 1, 1);
+    std::fs::write(folder.path().join("server.pem"), params.self_signed(&key).unwrap().pem()).unwrap();
+    watched.look_twice(|| ());
+    assert!(refusal(&watched).is_some(), "its key is not there yet");
+    assert_eq!(told(), Some(67_090_118_400.0), "which is presented still");
+    std::fs::write(folder.path().join("server.key"), key.serialize_pem()).unwrap();
+    watched.look_twice(|| ());
+    assert_eq!(told(), Some(1_893_456_000.0));
 }

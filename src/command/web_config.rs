@@ -1,0 +1,42 @@
+//! `--web.config.file`, as the commands take it.
+
+use std::convert::Infallible;
+use std::path::{Path, PathBuf};
+
+use tracing::info;
+
+use super::Failure;
+use crate::clock;
+use crate::web::config::{Protection, WebConfig};
+
+/// The file of the web configuration; an empty name, as templates write it, stands for none.
+#[derive(Clone, Debug)]
+pub(super) struct WebConfigFile(PathBuf);
+
+impl WebConfigFile {
+    pub(super) fn parse(text: &str) -> Result<Self, Infallible> {
+        Ok(Self(text.into()))
+    }
+
+    /// Where it is, if anywhere.
+    pub(super) fn path(file: Option<&Self>) -> Option<&Path> {
+        file.map(|file| file.0.as_path()).filter(|path| !path.as_os_str().is_empty())
+    }
+}
+
+/// Has the log say what is asked of whoever comes.
+pub(super) fn announce(protection: Protection) {
+    let word = |on| if on { "on" } else { "off" };
+    let Protection { tls, client_certificates, users } = protection;
+    info!(tls = word(tls), client_certificates = word(client_certificates), users, "what whoever connects must have");
+}
+
+/// What `check` says of a file, a line each.
+pub(super) fn checked(path: &Path) -> Result<String, Failure> {
+    let config = WebConfig::load(path).map_err(|error| Failure::Configuration(error.to_string()))?;
+    let mut text = format!("The web configuration is well formed: {}.\n", config.protection());
+    for warning in config.warnings(clock::unix_seconds()) {
+        text.push_str(&format!("  warning: {warning}\n"));
+    }
+    Ok(text)
+}
