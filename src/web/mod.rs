@@ -31,7 +31,9 @@ mod crowd;
 mod deadline;
 mod encoding;
 mod events;
+mod flushed;
 mod gate;
+mod handshake;
 mod lifecycle;
 mod listener;
 mod live;
@@ -44,6 +46,7 @@ mod route;
 mod rules;
 mod server;
 mod site;
+mod unsent;
 
 #[cfg(test)]
 mod tests;
