@@ -18,8 +18,8 @@ use tokio_util::sync::CancellationToken;
 
 use super::config::WebConfig;
 use super::crowd::Place;
-use super::flushed::Flushed;
 use super::listener::{Peer, Stream};
+use super::wire::Wire;
 use super::{Content, Gate, Limits, handshake, reply};
 
 /// The most that the head of a request may take up.
@@ -74,7 +74,7 @@ impl<C: Content> Connection<C> {
     async fn answer(self, stream: impl AsyncRead + AsyncWrite + Send + Unpin + 'static, entered: &Arc<WebConfig>) {
         let http = self.http();
         let Self { gate, peer, place, watcher, .. } = self;
-        let stream = TokioIo::new(Flushed { stream, place: Arc::clone(&place) });
+        let stream = TokioIo::new(Wire::new(stream, Arc::clone(&place)));
         let answer = service_fn(async |request| {
             let busy = place.busy();
             let reply = gate.answer(&request, entered, peer).await?;

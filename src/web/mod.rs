@@ -31,7 +31,6 @@ mod crowd;
 mod deadline;
 mod encoding;
 mod events;
-mod flushed;
 mod gate;
 mod handshake;
 mod lifecycle;
@@ -46,7 +45,9 @@ mod route;
 mod rules;
 mod server;
 mod site;
+mod unreadable;
 mod unsent;
+mod wire;
 
 #[cfg(test)]
 mod tests;

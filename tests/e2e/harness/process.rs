@@ -48,7 +48,7 @@ impl Process {
         Self { child, ended: None, stdout, stderr }
     }
 
-    fn pid(&self) -> Pid {
+    pub(crate) fn pid(&self) -> Pid {
         Pid::from_child(&self.child)
     }
 

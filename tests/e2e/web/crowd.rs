@@ -1,7 +1,7 @@
 //! Clients that are slow, silent, many, or mean, while others go on.
 
 use std::io::{Read as _, Write as _};
-use std::net::{SocketAddr, TcpStream};
+use std::net::TcpStream;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::thread;
@@ -206,10 +206,9 @@ fn with_few_descriptors_there_are_fewer_connections_and_everybody_is_answered() 
 fn out_of_descriptors_whoever_is_idle_makes_room() {
     let folder = folder();
     let exporter = Exporter::start(folder.path(), &steady(folder.path()));
-    let id = rustix::process::Pid::from_raw(exporter.process().id().try_into().unwrap());
     // Fewer than it began with, as if its stores and files had taken all others.
     let few = rustix::process::Rlimit { current: Some(64), maximum: Some(64) };
-    rustix::process::prlimit(id, rustix::process::Resource::Nofile, few).unwrap();
+    rustix::process::prlimit(Some(exporter.process().pid()), rustix::process::Resource::Nofile, few).unwrap();
     let idle: Vec<_> = (0..104).map(|_| connect(exporter.address())).collect();
     exporter.process().stderr.wait_for("a connection could not be accepted");
     assert_eq!(plainly(exporter.address(), "GET", "/-/healthy", "").unwrap().status, 200);
