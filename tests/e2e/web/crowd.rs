@@ -206,6 +206,8 @@ fn with_few_descriptors_there_are_fewer_connections_and_everybody_is_answered() 
 fn out_of_descriptors_whoever_is_idle_makes_room() {
     let folder = folder();
     let exporter = Exporter::start(folder.path(), &steady(folder.path()));
+    // Once it serves, it has looked at its limit.
+    assert_eq!(plainly(exporter.address(), "GET", "/-/healthy", "").unwrap().status, 200);
     // Fewer than it began with, as if its stores and files had taken all others.
     let few = rustix::process::Rlimit { current: Some(64), maximum: Some(64) };
     rustix::process::prlimit(Some(exporter.process().pid()), rustix::process::Resource::Nofile, few).unwrap();
