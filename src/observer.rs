@@ -36,6 +36,14 @@ pub enum Chosen {
 #[error("no source of that name is configured")]
 pub struct NotConfigured;
 
+/// A source that goes on is still being read, long after that should have ended.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("source `{source_name}`: the read under way does not end, long after its timeout; look at its store")]
+pub struct StillRead {
+    /// Its name.
+    pub source_name: Arc<str>,
+}
+
 /// A source and what it takes to observe it.
 #[derive(Debug)]
 pub struct Observable {
@@ -80,12 +88,20 @@ impl Observer {
     ///
     /// It waits until none of the sources that are continued is being read. Looks through this observer, then, are still
     /// answered, by the new limits.
-    pub async fn followed_by(&self, exposition: Exposition, sources: Vec<(Observable, Beginning)>) -> Self {
+    ///
+    /// # Errors
+    /// When one of them is read for long beyond its timeout. This observer goes on as it was then.
+    pub async fn followed_by(
+        &self,
+        exposition: Exposition,
+        sources: Vec<(Observable, Beginning)>,
+    ) -> Result<Self, StillRead> {
+        let began = Instant::now();
         let mut continued = Vec::with_capacity(sources.len());
         for (source, beginning) in sources {
             let namesake = self.sources.iter().find(|before| *before.name() == *source.name);
             let before = match namesake.filter(|_| beginning == Beginning::Continued) {
-                Some(before) => Some((before, before.held_still().await)),
+                Some(before) => Some((before, before.held_still(began).await?)),
                 None => None,
             };
             continued.push((source, before));
@@ -95,7 +111,7 @@ impl Observer {
             Some((before, mut reader)) => before.followed_by(&mut reader, source, exposition.clone()),
             None => Source::new(source, exposition.clone()),
         });
-        Self { sources: sources.map(Arc::new).collect(), exposition }
+        Ok(Self { sources: sources.map(Arc::new).collect(), exposition })
     }
 
     /// The one that looks at these sources alone.

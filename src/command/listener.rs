@@ -68,6 +68,9 @@ impl ListenArguments {
                 }
             });
         }
+        for socket in &sockets {
+            socket.have_many_wait();
+        }
         Ok(Sockets { sockets, files })
     }
 }
@@ -81,7 +84,23 @@ impl Sockets {
     }
 }
 
+/// How many connections may wait to be accepted, unless the system's own limit is lower. Those beyond would have to try
+/// again after a second, and then after two more.
+const QUEUE: i32 = 4096;
+
 impl Socket {
+    /// Has more connections wait than the standard library would, which takes 128.
+    fn have_many_wait(&self) {
+        // To listen again changes nothing else.
+        let made = match self {
+            Self::Tcp(socket) => rustix::net::listen(socket, QUEUE),
+            Self::Unix(socket) => rustix::net::listen(socket, QUEUE),
+        };
+        if let Err(error) = made {
+            tracing::debug!(%error, "the queue of connections could not be made longer");
+        }
+    }
+
     fn accepting(self) -> io::Result<web::Listener> {
         match self {
             Self::Tcp(socket) => {
@@ -125,4 +144,30 @@ fn bind(address: SocketAddr) -> Result<TcpListener, Failure> {
 /// When the system refuses what it never refuses to a socket that is sound.
 fn cannot_listen(error: io::Error) -> Failure {
     Failure::System(format!("cannot listen: {error}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::TcpStream;
+    use std::time::Duration;
+
+    use clap::Parser;
+
+    use super::*;
+
+    #[derive(Parser)]
+    struct CommandLine {
+        #[command(flatten)]
+        listen: ListenArguments,
+    }
+
+    #[test]
+    fn hundreds_of_connections_wait_to_be_accepted() {
+        let CommandLine { listen } = CommandLine::parse_from(["test", "--web.listen-address=127.0.0.1:0"]);
+        let sockets = listen.listen().unwrap().sockets;
+        let [Socket::Tcp(socket)] = &sockets[..] else { panic!("{sockets:?}") };
+        let address = socket.local_addr().unwrap();
+        let connect = |_| TcpStream::connect_timeout(&address, Duration::from_secs(5)).unwrap();
+        assert_eq!((0..300).map(connect).collect::<Vec<_>>().len(), 300);
+    }
 }

@@ -134,7 +134,7 @@ impl Reload {
         let following = follow(config, key, self.now.clone(), self.observable, observer);
         // On a task of its own: a panic ends this reload, and not the exporter.
         let followed = tokio::spawn(following).await;
-        followed.map_err(|_| Failure::System("going by the configuration ended unexpectedly".to_owned()))
+        followed.map_err(|_| Failure::System("going by the configuration ended unexpectedly".to_owned()))?
     }
 
     async fn load(&self) -> Result<Config, Failure> {
@@ -157,7 +157,7 @@ async fn follow(
     before: Followed,
     observable: fn(&Source, &TokenKey) -> Observable,
     observer: Observer,
-) -> Next {
+) -> Result<Next, Failure> {
     let beginning = |source: &Source| match before.sources.iter().find(|other| other.name == source.name) {
         Some(namesake) if namesake.is_read_like(source) && key == before.key => Beginning::Continued,
         _ => Beginning::Anew,
@@ -167,7 +167,8 @@ async fn follow(
     let anew = anew.map(|(source, _)| &*source.name).collect::<Vec<_>>();
     let anew = (!anew.is_empty()).then(|| anew.join(","));
     let observer = observer.followed_by(sources::exposition(&config), sources).await;
-    Next { followed: Followed { key, sources: config.sources.into() }, anew, observer }
+    let observer = observer.map_err(|still| Failure::System(still.to_string()))?;
+    Ok(Next { followed: Followed { key, sources: config.sources.into() }, anew, observer })
 }
 
 #[cfg(test)]

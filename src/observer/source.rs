@@ -9,12 +9,15 @@ use tracing::{info, warn};
 
 use super::glance::{Glance, Waiting};
 use super::once::Once;
-use super::{Observable, Observed};
+use super::{Observable, Observed, StillRead};
 use crate::clock;
 use crate::expose::metrics::{Exposition, Renderer};
 use crate::history::History;
 use crate::lease::{Memory, ReadFailure, SourceSnapshot};
 use crate::store::Store;
+
+/// How long a read that ends at its deadline may take to be given up, judged and rendered.
+const RESERVE: Duration = Duration::from_secs(10);
 
 /// A reading on its way.
 #[derive(Clone, Debug)]
@@ -110,9 +113,10 @@ impl Source {
         &self.name
     }
 
-    /// Waits for the read under way, and keeps the next one from beginning.
-    pub(super) async fn held_still(&self) -> OwnedMutexGuard<Reader> {
-        Arc::clone(&self.reader).lock_owned().await
+    /// Waits for the read under way, for as long after `began` as one may take, and keeps the next one from beginning.
+    pub(super) async fn held_still(&self, began: Instant) -> Result<OwnedMutexGuard<Reader>, StillRead> {
+        let ended = timeout_at(began + self.timeout + RESERVE, Arc::clone(&self.reader).lock_owned()).await;
+        ended.map_err(|_| StillRead { source_name: Arc::clone(&self.name) })
     }
 
     /// What follows this source, which is read as before: it keeps the store, with what that has open, and what is known.

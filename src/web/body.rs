@@ -19,7 +19,7 @@ pub struct Chunks {
     left: u64,
     /// Of a stream: what comes once it happens.
     yet_to_come: Option<Receiver<Bytes>>,
-    /// Of a stream: what keeps its connection while it goes on.
+    /// What its connection is busy with until all is handed over.
     _busy: Option<Busy>,
 }
 
@@ -30,13 +30,11 @@ impl Chunks {
         Self { yet_to_come: Some(pieces), ..Self::default() }
     }
 
-    /// Whether it goes on for as long as somebody takes it.
-    pub(super) const fn is_stream(&self) -> bool {
-        self.yet_to_come.is_some()
-    }
-
-    /// The same, whose connection is busy for as long as it goes on.
+    /// The same, whose connection is busy until all is handed over, and with a stream for as long as that goes on.
     pub(super) fn keeping(self, busy: Busy) -> Self {
+        if self.yet_to_come.is_none() {
+            busy.sending(self.chunks.iter().map(|chunk| &**chunk));
+        }
         Self { _busy: Some(busy), ..self }
     }
 

@@ -4,13 +4,15 @@ use std::io;
 
 use rustls::Error;
 
+use super::listener::Peer;
+
 /// Tells why a connection could not be protected, in words of the exporter's own: what the client sent is not repeated.
 ///
 /// Whoever only looks whether the port is open goes away before anything is agreed on, as balancers do all the time.
-pub(super) fn tell(error: &io::Error) {
+pub(super) fn tell(error: &io::Error, peer: Peer) {
     match reason(error) {
-        None => tracing::debug!("a client went away before its connection was protected"),
-        Some(reason) => tracing::info!(reason, "a connection could not be protected"),
+        None => tracing::debug!(%peer, "a client went away before its connection was protected"),
+        Some(reason) => tracing::info!(%peer, reason, "a connection could not be protected"),
     }
 }
 

@@ -1,10 +1,13 @@
 //! Where connections come from.
 
-use std::io;
 use std::net::IpAddr;
+use std::{fmt, io};
 
 use tokio::net::{TcpListener, TcpStream, UnixListener, UnixStream};
 use tokio::time::{Duration, sleep};
+use tokio_util::either::Either;
+
+use super::crowd::Crowd;
 
 /// A socket that listens.
 #[derive(Debug)]
@@ -17,14 +20,11 @@ pub enum Listener {
 
 /// A connection that was accepted.
 #[derive(Debug)]
-pub(super) enum Stream {
-    Tcp(TcpStream),
-    Unix(UnixStream),
-}
+pub(super) struct Stream(pub(super) Either<TcpStream, UnixStream>);
 
 /// Whose connection it is, as far as one client cannot be many: an address of IPv4, or a network of IPv6, of which a
 /// client has all addresses. Whoever comes over a socket with a path is the same.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Peer(Option<IpAddr>);
 
 impl Peer {
@@ -36,12 +36,32 @@ impl Peer {
     }
 }
 
+impl fmt::Display for Peer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            Some(IpAddr::V4(address)) => address.fmt(f),
+            Some(IpAddr::V6(network)) => write!(f, "{network}/64"),
+            None => f.write_str("of this machine"),
+        }
+    }
+}
+
 impl Stream {
     pub(super) fn peer(&self) -> Peer {
-        Peer::new(match self {
-            Self::Tcp(stream) => stream.peer_addr().ok().map(|address| address.ip()),
-            Self::Unix(_) => None,
+        Peer::new(match &self.0 {
+            Either::Left(stream) => stream.peer_addr().ok().map(|address| address.ip()),
+            Either::Right(_) => None,
         })
+    }
+
+    /// The first byte that its client sends, which is still to be read then. Over a socket with a path there is no way to
+    /// tell, and it is 0.
+    pub(super) async fn first(&self) -> io::Result<u8> {
+        let mut first = [0];
+        if let Either::Left(stream) = &self.0 {
+            stream.peek(&mut first).await?;
+        }
+        Ok(first[0])
     }
 }
 
@@ -57,9 +77,9 @@ impl Listener {
                 if let Err(error) = stream.set_nodelay(true) {
                     tracing::debug!(%error, "TCP_NODELAY could not be set");
                 }
-                Stream::Tcp(stream)
+                Stream(Either::Left(stream))
             }
-            Self::Unix(listener) => Stream::Unix(listener.accept().await?.0),
+            Self::Unix(listener) => Stream(Either::Right(listener.accept().await?.0)),
         })
     }
 }
@@ -84,7 +104,8 @@ impl Acceptance {
         Self(listener)
     }
 
-    pub(super) async fn next(&self) -> Stream {
+    /// The next connection. Where there are no descriptors left for it, one of the crowd makes room.
+    pub(super) async fn next(&self, crowd: &Crowd) -> Stream {
         loop {
             match self.0.accept().await {
                 Ok(stream) => return stream,
@@ -92,6 +113,7 @@ impl Acceptance {
                 Err(error) if error.kind() == io::ErrorKind::ConnectionAborted => {}
                 Err(error) => {
                     tracing::warn!(%error, "a connection could not be accepted");
+                    crowd.make_room();
                     sleep(PAUSE).await;
                 }
             }
@@ -111,5 +133,7 @@ mod tests {
         assert_eq!(peer("::ffff:192.0.2.7"), peer("192.0.2.7"));
         assert_ne!(peer("192.0.2.7"), peer("192.0.2.8"));
         assert_ne!(peer("192.0.2.7"), Peer::new(None));
+        let said = [peer("2001:db8:1:2::1"), peer("::ffff:192.0.2.7"), Peer::new(None)].map(|peer| peer.to_string());
+        assert_eq!(said, ["2001:db8:1:2::/64", "192.0.2.7", "of this machine"]);
     }
 }

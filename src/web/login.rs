@@ -2,8 +2,8 @@
 //!
 //! How long an answer takes tells nothing of who is a user: one who is not is checked against the hash of one who is.
 //! bcrypt takes a core for a while, so there is one at a time, away from the threads that answer, and its verdicts are
-//! kept. They are kept under a keyed hash, so that no password stays in memory. Who guesses from one place takes few turns
-//! from those who come from elsewhere.
+//! kept. They are kept under a keyed hash, so that no password stays in memory. Whoever guessed wrong of late takes turns with
+//! others who did, and all of these together no more than every other turn of those who did not.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -15,7 +15,7 @@ use hmac::{Hmac, KeyInit as _, Mac as _};
 use hyper::HeaderMap;
 use hyper::header::AUTHORIZATION;
 use sha2::Sha256;
-use tokio::sync::Semaphore;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, SemaphorePermit};
 use tokio::time::timeout;
 
 use super::config::Users;
@@ -47,6 +47,10 @@ pub(super) struct Login {
     admitted: Kept,
     refused: Kept,
     turn: Arc<Semaphore>,
+    /// Whose logins were refused last, each peer once.
+    wrong: Mutex<VecDeque<Peer>>,
+    /// Of these, one at a time waits for a turn.
+    behind: Semaphore,
     /// What waits to be checked, and whose it is.
     waiting: Mutex<Vec<(Peer, Code)>>,
     #[cfg(test)]
@@ -81,6 +85,8 @@ impl Login {
             admitted: Kept::default(),
             refused: Kept::default(),
             turn: Arc::new(Semaphore::new(1)),
+            wrong: Mutex::default(),
+            behind: Semaphore::new(1),
             waiting: Mutex::default(),
             #[cfg(test)]
             checked: std::sync::atomic::AtomicUsize::new(0),
@@ -97,9 +103,7 @@ impl Login {
             return verdict;
         }
         let Some(_waiting) = self.wait(peer, code) else { return Verdict::Busy };
-        let Ok(Ok(turn)) = timeout(PATIENCE, Arc::clone(&self.turn).acquire_owned()).await else {
-            return Verdict::Busy;
-        };
+        let Ok(Some((turn, _behind))) = timeout(PATIENCE, self.turn(peer)).await else { return Verdict::Busy };
         // One that came before it with the same may have been checked in the meantime.
         if let Some(verdict) = self.kept(&code) {
             return verdict;
@@ -113,10 +117,33 @@ impl Login {
         });
         // The turn ends once the verdict is kept, or with the work, if nobody waits for it any more.
         let Ok((right, _turn)) = check.await else { return Verdict::Busy };
-        let (kept, verdict) =
-            if right { (&self.admitted, Verdict::Admitted) } else { (&self.refused, Verdict::Refused) };
-        kept.keep(code);
-        verdict
+        if right {
+            self.admitted.keep(code);
+            return Verdict::Admitted;
+        }
+        self.refused.keep(code);
+        self.was_wrong(peer);
+        Verdict::Refused
+    }
+
+    /// The turn of a peer, once it comes, and what keeps others who were wrong behind it if it was.
+    async fn turn(&self, peer: Peer) -> Option<(OwnedSemaphorePermit, Option<SemaphorePermit<'_>>)> {
+        let wrong = self.wrong().contains(&peer);
+        let behind = if wrong { Some(self.behind.acquire().await.ok()?) } else { None };
+        Some((Arc::clone(&self.turn).acquire_owned().await.ok()?, behind))
+    }
+
+    fn was_wrong(&self, peer: Peer) {
+        let mut wrong = self.wrong();
+        wrong.retain(|other| *other != peer);
+        if wrong.len() == KEPT {
+            wrong.pop_front();
+        }
+        wrong.push_back(peer);
+    }
+
+    fn wrong(&self) -> MutexGuard<'_, VecDeque<Peer>> {
+        self.wrong.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Waits to be checked, unless too many others of the same peer do.

@@ -46,6 +46,9 @@ mod route;
 mod rules;
 mod server;
 mod site;
+mod unreadable;
+mod unsent;
+mod wire;
 
 #[cfg(test)]
 mod fuzz;

@@ -1,17 +1,20 @@
 //! The server: who listens, how many connections there may be, and how all of it ends.
 
+use std::future::pending;
 use std::sync::Arc;
 use std::time::Duration;
 
 use hyper_util::server::graceful::GracefulShutdown;
+use rustix::process::{Resource, getrlimit};
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
 use super::connection::Connection;
-use super::crowd::Crowd;
+use super::crowd::{Crowd, Place};
 use super::listener::{Acceptance, Listener};
+use super::unsent::Ledger;
 use super::{Content, Gate};
 
 /// What a client may use up.
@@ -28,10 +31,31 @@ pub struct Limits {
     /// How long a client is left alone to take an answer. Longer ones go on, but where somebody else needs the place
     /// they may be cut off.
     pub taking: Duration,
+    /// How many bytes clients may hold by taking answers slowly, besides the newest one and another as long. Where it is
+    /// more, the slowest are cut off.
+    pub unsent: u64,
     /// How long a client may take nothing of an answer.
     pub write: Duration,
     /// How long requests under way may go on after shutdown was asked for.
     pub drain: Duration,
+}
+
+impl Limits {
+    /// The same with no more connections than there can be descriptors for: half of those that the process may have, so
+    /// that stores and files have theirs.
+    fn within_the_process(self) -> Self {
+        let Some(descriptors) = getrlimit(Resource::Nofile).current else { return self };
+        let most = usize::try_from(descriptors / 2).unwrap_or(usize::MAX).max(1);
+        if most < self.connections {
+            tracing::warn!(
+                connections = most,
+                wanted = self.connections,
+                descriptors,
+                "there can be fewer connections at once than usual, because the process may open so few files"
+            );
+        }
+        Self { connections: self.connections.min(most), ..self }
+    }
 }
 
 impl Default for Limits {
@@ -41,6 +65,7 @@ impl Default for Limits {
             handshake: Duration::from_secs(10),
             head: Duration::from_secs(65),
             taking: Duration::from_secs(10),
+            unsent: 16 << 20,
             write: Duration::from_secs(30),
             drain: Duration::from_secs(15),
         }
@@ -57,36 +82,40 @@ pub async fn serve(
     limits: Limits,
     shutdown: CancellationToken,
 ) {
+    let limits = limits.within_the_process();
     let graceful = GracefulShutdown::new();
-    let crowd = Crowd::of(limits.connections, limits.taking);
+    let crowd = Crowd::of(limits.connections, limits.taking, Ledger::of(limits.unsent));
     let cut = CancellationToken::new();
     let _cut_on_drop = cut.clone().drop_guard();
     // Each listener accepts one connection ahead: only then is it known that somebody needs a place.
     let (sender, mut accepted) = mpsc::channel(1);
     let mut accepting = JoinSet::new();
     for listener in listeners {
-        let sender = sender.clone();
+        let (sender, crowd) = (sender.clone(), Arc::clone(&crowd));
         accepting.spawn(async move {
             let acceptance = Acceptance::on(listener);
-            while sender.send(acceptance.next().await).await.is_ok() {}
+            while sender.send(acceptance.next(&crowd).await).await.is_ok() {}
         });
     }
     let connecting = async {
         while let Some(stream) = accepted.recv().await {
-            let place = crowd.place().await;
+            let peer = stream.peer();
+            let place = crowd.place(peer).await;
             let connection = Connection {
                 gate: Arc::clone(&gate),
                 limits,
-                peer: stream.peer(),
+                peer,
                 place: Arc::clone(&place),
                 watcher: graceful.watcher(),
                 shutdown: shutdown.clone(),
             };
-            let cut = cut.clone();
+            let (cut, shutdown) = (cut.clone(), shutdown.clone());
             tokio::spawn(async move {
                 tokio::select! {
                     () = connection.serve(stream) => {}
-                    () = place.asked_to_leave() => tracing::debug!("an idle connection made room for another"),
+                    () = place.asked_to_leave() => tracing::debug!(%peer, "a connection made room for another"),
+                    // hyper would wait for the rest of a head.
+                    () = idle_at(&shutdown, &place) => {}
                     () = cut.cancelled() => {}
                 }
             });
@@ -99,7 +128,17 @@ pub async fn serve(
     accepting.shutdown().await;
     drop(accepted);
     gate.end_streams();
-    if timeout(limits.drain, graceful.shutdown()).await.is_err() {
+    if timeout(limits.drain, graceful.shutdown()).await.is_ok() {
+        tracing::info!("stopped");
+    } else {
         tracing::warn!(limit = ?limits.drain, "requests still under way at the end of the shutdown limit were cut off");
+    }
+}
+
+/// Ends with the shutdown, if nothing is under way then. Whatever is comes to its end, and its connection with it.
+async fn idle_at(shutdown: &CancellationToken, place: &Place) {
+    shutdown.cancelled().await;
+    if !place.is_idle() {
+        pending().await
     }
 }

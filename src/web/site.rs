@@ -136,7 +136,7 @@ impl<C: Content> Site<C> {
             return reply;
         }
         // Held until the answer is made and not until it is sent: otherwise a few clients that do not read would keep
-        // out all others. What is being sent is bounded by the limits of connections.
+        // out all others. What is being sent is bounded by what answers may hold.
         let _permit = self.permit()?;
         let deadline = Instant::now() + self.patience.with(headers);
         let encoding = encoding(headers);

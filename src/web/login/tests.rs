@@ -142,6 +142,34 @@ async fn one_who_guesses_keeps_a_user_from_elsewhere_waiting_for_few_checks_alon
 }
 
 #[tokio::test]
+async fn a_first_login_comes_before_all_but_one_guess_however_many_guess() {
+    let (users, login) = (Arc::new(users()), Arc::new(login()));
+    let guess = |from: u8, guess: usize| {
+        let (users, login) = (Arc::clone(&users), Arc::clone(&login));
+        tokio::spawn(async move { login.verdict(&users, &basic("one", &guess.to_string()), peer(from)).await })
+    };
+    for from in 10..40 {
+        assert_eq!(guess(from, from.into()).await.unwrap(), Verdict::Refused);
+    }
+    let before = checked(&login);
+    let turn = Arc::clone(&login.turn).acquire_owned().await.unwrap();
+    let guesses: Vec<_> = (10..40).map(|from| guess(from, 1000 + usize::from(from))).collect();
+    while login.waiting().len() < guesses.len() {
+        tokio::task::yield_now().await;
+    }
+    let (of_user, headers) = (Arc::clone(&login), basic("one", "right"));
+    let user = async {
+        assert_eq!(of_user.verdict(&users, &headers, peer(2)).await, Verdict::Admitted);
+        checked(&login) - before
+    };
+    let (checks, ()) = tokio::join!(biased; user, async { drop(turn) });
+    assert!(checks <= 3, "{checks} checks until the user was let in");
+    for guess in guesses {
+        assert_eq!(guess.await.unwrap(), Verdict::Refused);
+    }
+}
+
+#[tokio::test]
 async fn guesses_are_forgotten_in_time_and_push_out_no_user() {
     let (users, login) = (users(), login());
     login.verdict(&users, &basic("one", "right"), peer(1)).await;

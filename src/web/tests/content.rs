@@ -17,6 +17,8 @@ use crate::web::{Content, Scrape};
 #[derive(Debug)]
 pub(super) struct Fake {
     metrics: Vec<Bytes>,
+    /// Whether each request has metrics of its own, as with a new reading.
+    anew: bool,
     panics: bool,
     /// Metrics are only given for each permit of the second, and each request adds one to the first.
     gate: Option<(Arc<Semaphore>, Arc<Semaphore>)>,
@@ -30,11 +32,24 @@ pub(super) struct Fake {
 
 impl Fake {
     pub(super) fn giving(metrics: Vec<Bytes>) -> Self {
-        Self { metrics, panics: false, gate: None, looked: None, allowed: Arc::default(), last: Arc::default() }
+        Self {
+            metrics,
+            anew: false,
+            panics: false,
+            gate: None,
+            looked: None,
+            allowed: Arc::default(),
+            last: Arc::default(),
+        }
     }
 
     pub(super) fn plain() -> Self {
         Self::giving(vec![Bytes::from_static(b"a 1\n"), Bytes::new(), Bytes::from_static(b"b 2\n")])
+    }
+
+    /// So many pieces of so many bytes, others for each request.
+    pub(super) fn giving_anew(pieces: usize, bytes: usize) -> Self {
+        Self { anew: true, ..Self::giving(vec![Bytes::from(vec![b'x'; bytes]); pieces]) }
     }
 
     /// Content that waits in `snapshots` for ever; the semaphore tells of each that waits.
@@ -81,6 +96,9 @@ impl Content for Fake {
         *self.last.lock().unwrap() = Some(scrape);
         match encoding {
             Encoding::GzipAlways => Ok(Encoded::Gzip(gzip(&self.metrics).unwrap())),
+            Encoding::Gzip | Encoding::Identity if self.anew => {
+                Ok(Encoded::Plain(self.metrics.iter().map(|piece| Bytes::copy_from_slice(piece)).collect()))
+            }
             Encoding::Gzip | Encoding::Identity => Ok(Encoded::Plain(self.metrics.clone())),
         }
     }

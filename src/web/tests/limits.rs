@@ -191,6 +191,65 @@ async fn shutdown_lets_a_request_finish_and_takes_no_new_one() {
 }
 
 #[tokio::test]
+async fn shutdown_does_not_wait_for_the_rest_of_a_head() {
+    let mut server = Server::with(Fake::plain()).await;
+    let mut halves = Vec::new();
+    for before in ["", "GET /-/healthy HTTP/1.1\r\nHost: test\r\n\r\n"] {
+        let mut client = Client::connect(server.address);
+        client.send(&format!("{before}GET /metrics HTTP/1.1\r\nHo"));
+        if !before.is_empty() {
+            let (silent, answered) = client.silent_for(LONG).await;
+            assert!(!silent);
+            client = answered;
+        }
+        halves.push(client);
+    }
+    // The first has been accepted once one that came after it is answered.
+    assert_eq!(ask(server.address, "GET", "/-/healthy").await.status, 200);
+    server.shutdown.cancel();
+    let limit = Limits::default().drain / 3;
+    timeout(limit, &mut server.task).await.unwrap().unwrap();
+    drop(halves);
+}
+
+#[tokio::test]
+async fn a_client_that_was_answered_makes_room_at_once() {
+    let limits = Limits { connections: 1, ..Limits::default() };
+    let server = Server::start(Fake::plain(), Settings::default(), limits).await;
+    let mut clients = Vec::new();
+    let began = Instant::now();
+    for _ in 0..5 {
+        let mut client = Client::connect(server.address);
+        client.send("GET /-/healthy HTTP/1.1\r\nHost: test\r\n\r\n");
+        let (silent, client) = client.silent_for(LONG).await;
+        assert!(!silent);
+        clients.push(client);
+    }
+    assert!(began.elapsed() < Limits::default().taking, "{:?}", began.elapsed());
+}
+
+#[tokio::test]
+async fn what_is_sent_slowly_gives_way_to_what_is_newer() {
+    let limits = Limits { unsent: 0, ..Limits::default() };
+    let server = Server::start(Fake::giving_anew(64, 1 << 20), Settings::default(), limits).await;
+    let mut slow = Vec::new();
+    for _ in 0..4 {
+        let mut client = Client::connect(server.address);
+        client.send(GET);
+        let (silent, client) = client.silent_for(LONG).await;
+        assert!(!silent, "the answer is on its way");
+        slow.push(client);
+    }
+    assert_eq!(ask(server.address, "GET", "/metrics").await.body.len(), 64 << 20);
+    let mut lengths = Vec::new();
+    for client in slow {
+        lengths.push(client.rest().await.len());
+    }
+    let whole: Vec<_> = lengths.iter().map(|length| *length > 64 << 20).collect();
+    assert_eq!(whole, [false, false, false, true], "{lengths:?}");
+}
+
+#[tokio::test]
 async fn shutdown_cuts_off_a_request_that_does_not_finish() {
     let (content, entered, _go) = Fake::waiting();
     let limits = Limits { drain: SHORT, ..Limits::default() };

@@ -1,7 +1,7 @@
 //! Clients that are slow, silent, many, or mean, while others go on.
 
 use std::io::{Read as _, Write as _};
-use std::net::{SocketAddr, TcpStream};
+use std::net::TcpStream;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::thread;
@@ -178,22 +178,45 @@ fn who_does_not_finish_a_handshake_is_dropped() {
     assert!(is_closed(half, Duration::from_secs(30)));
 }
 
-#[test]
-fn out_of_descriptors_it_goes_on_as_soon_as_there_are_some() {
-    let folder = folder();
-    let own = crate::harness::exporter::configure(folder.path(), &steady(folder.path()));
+/// An exporter that may have so few descriptors.
+fn with_descriptors(folder: &std::path::Path, most: usize) -> Exporter {
+    let own = crate::harness::exporter::configure(folder, &steady(folder));
     let mut shell = std::process::Command::new("sh");
-    shell.args(["-c", "ulimit -n 64; exec \"$@\"", "sh"]).arg(crate::harness::process::program());
+    shell.args(["-c", &format!("ulimit -n {most}; exec \"$@\""), "sh"]).arg(crate::harness::process::program());
     shell.arg(format!("--config.file={}", own.display())).arg("--web.listen-address=127.0.0.1:0");
     shell.env_remove("LEASE_EXPORTER_CONFIG_FILE");
-    let exporter = Exporter::started(crate::harness::Process::start(shell));
-    let address: SocketAddr = exporter.address();
-    let idle: Vec<_> = (0..100).map(|_| connect(address)).collect();
-    exporter.process().stderr.wait_for("a connection could not be accepted");
+    Exporter::started(crate::harness::Process::start(shell))
+}
+
+#[test]
+fn with_few_descriptors_there_are_fewer_connections_and_everybody_is_answered() {
+    let folder = folder();
+    let exporter = with_descriptors(folder.path(), 64);
+    exporter.process().stderr.wait_for("connections=32");
+    let idle: Vec<_> = (0..104).map(|_| connect(exporter.address())).collect();
+    for _ in 0..3 {
+        assert_eq!(plainly(exporter.address(), "GET", "/-/healthy", "").unwrap().status, 200);
+        assert_eq!(exporter.scrape().leases("own"), ["steady"]);
+    }
+    assert!(!exporter.log().contains("a connection could not be accepted"), "{}", exporter.log());
     drop(idle);
-    eventually("it to answer again", || plainly(address, "GET", "/-/healthy", "").ok());
+}
+
+#[test]
+fn out_of_descriptors_whoever_is_idle_makes_room() {
+    let folder = folder();
+    let exporter = Exporter::start(folder.path(), &steady(folder.path()));
+    // Once it serves, it has looked at its limit.
+    assert_eq!(plainly(exporter.address(), "GET", "/-/healthy", "").unwrap().status, 200);
+    // Fewer than it began with, as if its stores and files had taken all others.
+    let few = rustix::process::Rlimit { current: Some(64), maximum: Some(64) };
+    rustix::process::prlimit(Some(exporter.process().pid()), rustix::process::Resource::Nofile, few).unwrap();
+    let idle: Vec<_> = (0..104).map(|_| connect(exporter.address())).collect();
+    exporter.process().stderr.wait_for("a connection could not be accepted");
+    assert_eq!(plainly(exporter.address(), "GET", "/-/healthy", "").unwrap().status, 200);
     let told = exporter.log().matches("a connection could not be accepted").count();
     assert!(told < 10, "{told} lines");
+    drop(idle);
     assert_eq!(exporter.scrape().leases("own"), ["steady"]);
 }
 

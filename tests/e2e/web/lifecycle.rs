@@ -23,7 +23,7 @@ fn a_post_loads_the_configuration_and_says_what_came_of_it() {
     let refused = reload("");
     assert_eq!(refused.status, 500);
     assert!(refused.body.contains("the one before stays") && !refused.body.contains("planted"), "{}", refused.body);
-    assert!(exporter.log().contains("the configuration cannot be used"));
+    exporter.process().stderr.wait_for("the configuration cannot be used");
     let metrics = exporter.scrape();
     assert_eq!(metrics.leases("other").len(), 1);
     assert_eq!(metrics.value("lease_exporter_config_last_reload_successful", &[]), Some(0.0));

@@ -36,7 +36,10 @@ fn who_trusts_its_authority_is_answered_and_who_does_not_or_speaks_plainly_is_no
     assert_eq!(answer.status, 200);
     assert!(answer.body.contains("lease_state{source=\"own\",lease=\"steady\",state=\"active\"} 1"), "{}", answer.body);
     assert!(Client::trusting(&certificates.stranger_ca_file()).get(exporter.address(), "/metrics").is_err());
-    assert!(plainly(exporter.address(), "GET", "/metrics", "").is_err());
+    let plain = plainly(exporter.address(), "GET", "/metrics", "").unwrap();
+    assert_eq!((plain.status, plain.body.as_str()), (400, "this is HTTPS; ask with https://\n"));
+    exporter.process().stderr.wait_for("a connection could not be protected");
+    assert!(exporter.log().contains("peer=127.0.0.1"), "{}", exporter.log());
 }
 
 #[test]
