@@ -18,6 +18,7 @@ mod trouble;
 mod view;
 mod words;
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use askama::Template;
@@ -115,7 +116,7 @@ struct Form<'a> {
     text: &'a str,
     sources: Vec<Choice<'a>>,
     narrow: bool,
-    not_understood: Vec<String>,
+    not_understood: &'a BTreeSet<&'static str>,
 }
 
 struct Choice<'a> {

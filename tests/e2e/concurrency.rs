@@ -77,11 +77,13 @@ fn sixteen_scrapes_at_once_share_one_reading() {
     let folder = folder();
     database(&folder.path().join("any.db"), "CREATE TABLE t (x)");
     let exporter = Exporter::start(folder.path(), &changing("1m"));
-    let bodies: Vec<_> = exporter.get_at_once("/metrics", 16).iter().map(|reply| of_leases(&reply.body)).collect();
-    assert!(Metrics::parse(&bodies[0]).known("lease_due", "own", "changing") > 3e11);
+    let replies = exporter.get_at_once("/metrics", 16);
+    let metrics = Metrics::parse(&replies[0].body);
+    assert!(metrics.known("lease_due", "own", "changing") > 3e11);
+    let bodies: Vec<_> = replies.iter().map(|reply| of_leases(&reply.body)).collect();
     assert!(bodies.iter().all(|body| *body == bodies[0]), "{bodies:?}");
     // The page and the JSON share it too.
-    let due = Metrics::parse(&bodies[0]).text_of("lease_due", &[]).unwrap().to_owned();
+    let due = metrics.text_of("lease_due", &[]).unwrap().to_owned();
     assert!(exporter.get("/api/v1/leases").body.contains(&format!("\"count\":{due}")));
     assert!(exporter.get("/").body.contains(&due));
 }

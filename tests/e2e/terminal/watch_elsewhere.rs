@@ -27,7 +27,7 @@ fn each_change_is_a_line_and_what_stays_as_it_is_none() {
     watch.stdout.wait_for("  documents  another  active  progressing  ");
     watch.stdout.wait_for("  documents  another  active  progressing  ");
     store.execute_batch("DELETE FROM scheduler_progress WHERE lease = 'another'; DELETE FROM scheduler_lease WHERE lease = 'another'").unwrap();
-    watch.stdout.wait_for("  documents  another  no_leader  absent  the store has no record of a holder");
+    watch.stdout.wait_for("  documents  another  no_leader  absent  the store names no holder");
     watch.signal(Signal::INT);
     let finished = watch.finish();
     assert_eq!(finished.code, Some(1), "{}", finished.all());
