@@ -87,6 +87,7 @@ impl<C: Content> Connection<C> {
 
     /// Tells who asks without TLS where TLS is spoken.
     async fn refuse(&self, stream: impl AsyncRead + AsyncWrite + Send + Unpin + 'static) {
+        handshake::tell_plain(self.peer);
         let answer = service_fn(async |_| {
             Ok::<_, Infallible>(reply::refusal(StatusCode::BAD_REQUEST, "this is HTTPS; ask with https://\n"))
         });

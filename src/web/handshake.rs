@@ -12,8 +12,19 @@ use super::listener::Peer;
 pub(super) fn tell(error: &io::Error, peer: Peer) {
     match reason(error) {
         None => tracing::debug!(%peer, "a client went away before its connection was protected"),
-        Some(reason) => tracing::info!(%peer, reason, "a connection could not be protected"),
+        Some(reason) => not_protected(peer, reason),
     }
+}
+
+/// Tells of a client that asked without TLS, which is answered that this is HTTPS.
+pub(super) fn tell_plain(peer: Peer) {
+    not_protected(peer, NO_TLS);
+}
+
+const NO_TLS: &str = "the client does not speak TLS";
+
+fn not_protected(peer: Peer, reason: &'static str) {
+    tracing::info!(%peer, reason, "a connection could not be protected");
 }
 
 /// Nothing, if it went away.
@@ -24,7 +35,7 @@ fn reason(error: &io::Error) -> Option<&'static str> {
         Error::InvalidCertificate(_) => "the client's certificate is not accepted",
         Error::AlertReceived(_) => "the client does not accept the exporter's certificate, or gave up otherwise",
         Error::PeerIncompatible(_) => "the client and the exporter have no version, suite or curve in common",
-        Error::InvalidMessage(_) => "the client does not speak TLS",
+        Error::InvalidMessage(_) => NO_TLS,
         _ => "the client breaks the protocol",
     })
 }

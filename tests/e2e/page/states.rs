@@ -189,7 +189,10 @@ fn a_source_that_is_not_configured_is_not_an_empty_page() {
     assert_eq!(stage.exporter.get("/?source=nope").status, 404);
     browser.open(&stage.address("/?source=nope&state=Stalled"));
     let text = browser.text("document.body.innerText");
-    assert!(text.contains("No source nope is configured.") && text.contains("state=Stalled"), "{text}");
+    assert!(
+        text.contains("No source nope is configured.") && text.contains("left out: a state that is none."),
+        "{text}"
+    );
     browser.until("it to be renewed", "streamed > 0");
     assert!(browser.text("document.body.innerText").contains("No source nope is configured."));
     browser.assert_no_complaints();

@@ -1,4 +1,4 @@
-//! Asking the exporter, whichever way leads there and however it is protected now.
+//! Asking the exporter, whichever way leads there.
 
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -22,13 +22,6 @@ pub(super) enum Way {
     Unix,
 }
 
-/// What the web configuration asks for now.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Protection {
-    Tls,
-    Plain,
-}
-
 /// A connection of any kind.
 pub(super) trait Stream: Read + Write {}
 impl<T: Read + Write> Stream for T {}
@@ -41,12 +34,10 @@ pub(super) struct Door {
 }
 
 impl Door {
-    pub(super) fn open(&self, way: Way, protection: Protection) -> io::Result<Box<dyn Stream>> {
-        Ok(match (way, protection) {
-            (Way::Tcp, Protection::Plain) => Box::new(self.tcp()?),
-            (Way::Tcp, Protection::Tls) => Box::new(self.client.over(self.tcp()?, "localhost")),
-            (Way::Unix, Protection::Plain) => Box::new(self.unix()?),
-            (Way::Unix, Protection::Tls) => Box::new(self.client.over(self.unix()?, "localhost")),
+    pub(super) fn open(&self, way: Way) -> io::Result<Box<dyn Stream>> {
+        Ok(match way {
+            Way::Tcp => Box::new(self.client.over(self.tcp()?, "localhost")),
+            Way::Unix => Box::new(self.client.over(self.unix()?, "localhost")),
         })
     }
 

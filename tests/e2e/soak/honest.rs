@@ -136,9 +136,9 @@ pub(super) fn page(stage: &Stage, random: &mut Random) {
 
 /// A stream of events, which is left once it was seen to work.
 pub(super) fn live(stage: &Stage, random: &mut Random) {
-    let protection = stage.protection();
+    let _asking = stage.asking();
     let began = now();
-    let mut stream = stage.door.open(way(random), *protection).unwrap();
+    let mut stream = stage.door.open(way(random)).unwrap();
     let (request, how) = compressed(Request::get(format!("/live?q={}", random.next())), random);
     request.send(&mut *stream).unwrap();
     let head = read_head(&mut *stream).unwrap();
@@ -172,8 +172,8 @@ pub(super) fn probe(stage: &Stage, random: &mut Random) {
 
 /// The head of what is there, a path that is not, and whether it is well: each on one connection that is kept.
 pub(super) fn others(stage: &Stage, random: &mut Random) {
-    let protection = stage.protection();
-    let mut stream = stage.door.open(way(random), *protection).unwrap();
+    let _asking = stage.asking();
+    let mut stream = stage.door.open(way(random)).unwrap();
     let number = random.next();
     for (kind, request, status) in [
         ("head", Request { method: "HEAD", ..Request::get("/metrics") }, 200),

@@ -5,10 +5,10 @@ use std::sync::atomic::Ordering;
 
 use rustix::process::Signal;
 
-use super::client::{Protection, Request, Way};
+use super::client::{Request, Way};
 use super::deck::Deck;
-use super::place::{LEADER, MAX_LEASES};
-use super::stage::{Stage, configuration, web};
+use super::place::MAX_LEASES;
+use super::stage::{Stage, configuration, users, web};
 use crate::harness::store::{STEADY, database};
 use crate::harness::{eventually, now};
 
@@ -40,15 +40,14 @@ const CHANGES: [Change; 11] = [
     ("a file that is not there", |stage, _| by_signal(stage, None, false)),
     ("a certificate renewed", |stage, _| renewed(stage)),
     ("a user added and removed, and a file that cannot be used", |stage, _| {
-        let more = web(Protection::Tls, "  another: $2y$04$bSDTnxBmLk8dPS2vGhdO.eMVGMZHjY3pnDnwVQaVVcp.0TB.IWxvq\n");
+        let more = web("  another: $2y$04$bSDTnxBmLk8dPS2vGhdO.eMVGMZHjY3pnDnwVQaVVcp.0TB.IWxvq\n");
         web_changed(stage, &more, WEB_TAKEN);
         web_changed(stage, "tls_server_config: {}\nnonsense: true\n", WEB_REFUSED);
-        web_changed(stage, &web(Protection::Tls, ""), WEB_TAKEN);
+        web_changed(stage, &web(""), WEB_TAKEN);
     }),
-    ("TLS given up for a while", |stage, deck| {
-        protected_by(stage, Protection::Plain);
-        std::thread::sleep(deck.random().millis(200, 800));
-        protected_by(stage, Protection::Tls);
+    ("TLS given up, which takes a restart", |stage, _| {
+        web_changed(stage, &users(""), WEB_REFUSED);
+        web_changed(stage, &web(""), WEB_TAKEN);
     }),
 ];
 
@@ -108,7 +107,7 @@ fn by_request(stage: &Stage, yaml: &str, taken: bool) {
 }
 
 fn is_successful(stage: &Stage, taken: bool) {
-    let metrics = stage.scrape_under(*stage.protection());
+    let metrics = stage.scrape();
     let successful = metrics.value("lease_exporter_config_last_reload_successful", &[]);
     assert_eq!(successful, Some(if taken { 1.0 } else { 0.0 }));
 }
@@ -129,7 +128,7 @@ fn added(stage: &Stage, deck: &mut Deck) {
         metrics.source("lease_source_up", &source) == Some(1.0)
     });
     by_signal(stage, Some(&base(stage)), true);
-    let metrics = stage.scrape_under(*stage.protection());
+    let metrics = stage.scrape();
     assert!(!metrics.text().contains(&source), "it is still there:\n{}", metrics.text());
     fs::remove_file(file).unwrap();
 }
@@ -156,16 +155,4 @@ fn web_told(stage: &Stage, outcome: &str, before: usize) {
         stage.ask("healthy", Way::Tcp, &Request::get("/-/healthy"));
         (told(stage, outcome) > before).then_some(())
     });
-}
-
-/// Changes how to ask, while nobody does.
-fn protected_by(stage: &Stage, next: Protection) {
-    let mut protection = stage.protection_alone();
-    put(stage, "web.yml", web(next, "").as_bytes());
-    eventually("the exporter to be protected otherwise", || {
-        let mut stream = stage.door.open(Way::Tcp, next).ok()?;
-        Request::get(format!("/leases/ledger/{LEADER}/live")).send(&mut *stream).ok()?;
-        super::client::Answer::read(&mut *stream, "GET").ok()
-    });
-    *protection = next;
 }

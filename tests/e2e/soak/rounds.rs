@@ -127,11 +127,11 @@ fn round(stage: &Stage, lanes: &mut [Lane<'_>], changes: &mut Deck) {
 
 /// Waits until nobody asks and everything works, and looks at what is left.
 fn at_rest(stage: &Stage, before: Option<&Quiet>) -> Quiet {
-    let protection = stage.protection_alone();
+    let _nobody_asks = stage.alone();
     let began = now();
     let metrics = eventually("everything to be known", || {
         assert!(!stage.is_stopped(), "somebody else has failed");
-        let metrics = stage.scrape_under(*protection);
+        let metrics = stage.scrape_now();
         let otherwise = otherwise(stage, &metrics);
         assert!(now() - began < LONGEST, "{otherwise:?} in\n{}", metrics.text());
         otherwise.is_empty().then_some(metrics)

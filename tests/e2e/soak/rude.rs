@@ -2,7 +2,7 @@
 
 use std::io::{Read as _, Write as _};
 
-use super::client::{Answer, Protection, Request, USER, Way};
+use super::client::{Answer, Request, USER, Way};
 use super::random::Random;
 use super::stage::Stage;
 use crate::harness::now;
@@ -20,7 +20,7 @@ pub(super) fn guess(stage: &Stage, random: &mut Random) {
 
 /// Clients that begin something and go away, in ways that a seed decides. Whatever they are told, they do not listen.
 pub(super) fn break_off(stage: &Stage, random: &mut Random) {
-    let protection = stage.protection();
+    let _asking = stage.asking();
     let began = now();
     let kind = match random.below(6) {
         0 => {
@@ -30,7 +30,7 @@ pub(super) fn break_off(stage: &Stage, random: &mut Random) {
             "silent"
         }
         1 => {
-            let half = *protection == Protection::Tls && random.once_in(2);
+            let half = random.once_in(2);
             let begun: &[u8] = if half { b"\x16\x03\x01\x02\x00\x01\x00" } else { b"GET /metrics HTTP/1.1\r\nX-" };
             if let Ok(mut stream) = stage.door.tcp() {
                 let _ = stream.write_all(begun);
@@ -40,34 +40,33 @@ pub(super) fn break_off(stage: &Stage, random: &mut Random) {
         }
         2 => {
             // What is not read when it closes is answered with a reset.
-            if let Ok(mut stream) = stage.door.open(Way::Tcp, *protection) {
+            if let Ok(mut stream) = stage.door.open(Way::Tcp) {
                 let _ = Request::get("/metrics").send(&mut *stream);
                 let _ = stream.read(&mut [0; 1024]);
             }
             "aborted in the midst of an answer"
         }
         3 => {
-            if let Ok(mut stream) = stage.door.open(Way::Tcp, *protection) {
+            if let Ok(mut stream) = stage.door.open(Way::Tcp) {
                 let _ = Request::get("/metrics").with("X-Prometheus-Scrape-Timeout-Seconds: 3").send(&mut *stream);
             }
             "aborted before the answer"
         }
         4 => {
-            if let Ok(mut stream) = stage.door.open(Way::Tcp, *protection) {
+            if let Ok(mut stream) = stage.door.open(Way::Tcp) {
                 let _ = Request::get("/metrics").with(&format!("X-Long: {}", "x".repeat(1 << 16))).send(&mut *stream);
                 let _ = stream.read(&mut [0; 1024]);
             }
             "a head too large"
         }
         _ => {
-            // Without TLS where there should be, and with where not.
-            let other = if *protection == Protection::Tls { Protection::Plain } else { Protection::Tls };
-            if let Ok(mut stream) = stage.door.open(Way::Tcp, other) {
-                let sent = Request::get("/metrics").send(&mut *stream);
-                let answered = sent.and_then(|()| Answer::read(&mut *stream, "GET"));
-                assert!(answered.is_err_and(|error| error.kind() != std::io::ErrorKind::WouldBlock), "an answer");
+            if let Ok(mut stream) = stage.door.tcp()
+                && Request::get("/metrics").send(&mut stream).is_ok()
+                && let Ok(answer) = Answer::read(&mut stream, "GET")
+            {
+                assert_eq!(answer.status, 400, "without TLS");
             }
-            "the wrong protection"
+            "without TLS"
         }
     };
     stage.requests.count(kind, now() - began);

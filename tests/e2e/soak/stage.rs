@@ -9,7 +9,7 @@ use tempfile::TempDir;
 
 use super::Choices;
 use super::certainty::Certainty;
-use super::client::{Answer, Door, LONGEST, PASSWORD, Protection, Request, USER, Way};
+use super::client::{Answer, Door, LONGEST, PASSWORD, Request, USER, Way};
 use super::place::{self, LEADER, Place, REGISTRY, STUCK};
 use super::random::Random;
 use super::tally::Tally;
@@ -40,7 +40,7 @@ pub(super) struct Stage {
     /// Odd while the configuration is loaded again, and another number after that.
     pub(super) generation: AtomicU64,
     /// Held by whoever asks. Who changes how to ask, or wants nobody to, has it alone.
-    protection: RwLock<Protection>,
+    asking: RwLock<()>,
     stopped: AtomicBool,
 }
 
@@ -51,7 +51,7 @@ impl Stage {
         let socket = folder.path().join("exporter.sock");
         fs::create_dir(temporary(folder.path())).unwrap();
         fs::write(folder.path().join("exporter.yml"), configuration(&places, "", "2s")).unwrap();
-        fs::write(folder.path().join("web.yml"), web(Protection::Tls, "")).unwrap();
+        fs::write(folder.path().join("web.yml"), web("")).unwrap();
         let server = certificates.server();
         fs::copy(server.certificate_file, folder.path().join("server.pem")).unwrap();
         fs::copy(server.key_file, folder.path().join("server.key")).unwrap();
@@ -86,7 +86,7 @@ impl Stage {
             reloads: Tally::default(),
             peak: Peak::default(),
             generation: AtomicU64::new(0),
-            protection: RwLock::new(Protection::Tls),
+            asking: RwLock::default(),
             stopped: AtomicBool::new(false),
         }
     }
@@ -109,39 +109,45 @@ impl Stage {
         Stops(&self.stopped)
     }
 
-    /// How to ask as long as one has this.
-    pub(super) fn protection(&self) -> RwLockReadGuard<'_, Protection> {
-        self.protection.read().unwrap_or_else(PoisonError::into_inner)
+    /// Somebody asks, as long as one has this.
+    pub(super) fn asking(&self) -> RwLockReadGuard<'_, ()> {
+        self.asking.read().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The same while nobody else asks.
-    pub(super) fn protection_alone(&self) -> RwLockWriteGuard<'_, Protection> {
-        self.protection.write().unwrap_or_else(PoisonError::into_inner)
+    /// Nobody else asks, as long as one has this.
+    pub(super) fn alone(&self) -> RwLockWriteGuard<'_, ()> {
+        self.asking.write().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Asks as an honest client does, who has to be answered in time, and counts it.
     pub(super) fn ask(&self, kind: &str, way: Way, request: &Request) -> Answer {
-        let protection = self.protection();
-        self.ask_under(*protection, kind, way, request)
+        let _asking = self.asking();
+        self.ask_now(kind, way, request)
     }
 
-    pub(super) fn ask_under(&self, protection: Protection, kind: &str, way: Way, request: &Request) -> Answer {
+    /// The same for who is alone.
+    fn ask_now(&self, kind: &str, way: Way, request: &Request) -> Answer {
         let began = now();
-        let asked = self.door.open(way, protection).and_then(|mut stream| {
+        let asked = self.door.open(way).and_then(|mut stream| {
             request.send(&mut *stream)?;
             Answer::read(&mut *stream, request.method)
         });
         let took = now() - began;
-        let answer = asked.unwrap_or_else(|error| panic!("{kind} ({way:?}, {protection:?}, after {took:?}): {error}"));
+        let answer = asked.unwrap_or_else(|error| panic!("{kind} ({way:?}, after {took:?}): {error}"));
         assert!(took < LONGEST, "{kind} took {took:?}");
-        let by_way = format!("{kind}, {} over {way:?} and {protection:?}", answer.status);
+        let by_way = format!("{kind}, {} over {way:?}", answer.status);
         self.requests.count(&by_way, took);
         answer
     }
 
-    /// A scrape, in nobody's way.
-    pub(super) fn scrape_under(&self, protection: Protection) -> Metrics {
-        let answer = self.ask_under(protection, "metrics", Way::Tcp, &Request::get("/metrics"));
+    pub(super) fn scrape(&self) -> Metrics {
+        let _asking = self.asking();
+        self.scrape_now()
+    }
+
+    /// The same for who is alone.
+    pub(super) fn scrape_now(&self) -> Metrics {
+        let answer = self.ask_now("metrics", Way::Tcp, &Request::get("/metrics"));
         assert_eq!(answer.status, 200, "{}", answer.head);
         Metrics::parse(&answer.text())
     }
@@ -150,8 +156,7 @@ impl Stage {
     pub(super) fn scrape_until(&self, what: &str, holds: impl Fn(&Metrics) -> bool) {
         eventually(what, || {
             assert!(!self.is_stopped(), "somebody else has failed");
-            let protection = self.protection();
-            holds(&self.scrape_under(*protection)).then_some(())
+            holds(&self.scrape()).then_some(())
         });
     }
 }
@@ -183,12 +188,13 @@ pub(super) fn configuration(places: &[Place], more: &str, stall_after: &str) -> 
     )
 }
 
-/// The web configuration with this protection and `more` users.
-pub(super) fn web(protection: Protection, more: &str) -> String {
+/// The web configuration with `more` users.
+pub(super) fn web(more: &str) -> String {
+    format!("tls_server_config: {{ cert_file: server.pem, key_file: server.key }}\n{}", users(more))
+}
+
+/// The part of it with the users.
+pub(super) fn users(more: &str) -> String {
     let hash = bcrypt::hash_with_salt(PASSWORD, 4, *b"sixteen bytes ok").unwrap();
-    let tls = match protection {
-        Protection::Tls => "tls_server_config: { cert_file: server.pem, key_file: server.key }\n",
-        Protection::Plain => "",
-    };
-    format!("{tls}basic_auth_users:\n  {USER}: {hash}\n{more}")
+    format!("basic_auth_users:\n  {USER}: {hash}\n{more}")
 }
