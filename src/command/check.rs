@@ -39,7 +39,7 @@ pub(super) const MANUAL: Manual = Manual {
 #[command(after_long_help = MANUAL.help())]
 pub(super) struct Arguments {
     /// The configuration: what to read, and the limits of each lease
-    #[arg(long = "config.file", value_name = "FILE", env = CONFIG_FILE.0, value_hint = clap::ValueHint::FilePath)]
+    #[arg(long = "config.file", value_name = "FILE", env = CONFIG_FILE.0, value_parser = sources::file(), value_hint = clap::ValueHint::FilePath)]
     config_file: Option<PathBuf>,
 
     /// The file with TLS, users and headers to check; alone, or beside the configuration
@@ -59,7 +59,7 @@ pub(super) struct Arguments {
 pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     if let Some(file) = WebConfigFile::path(arguments.web_config_file.as_ref()) {
         print(&web_config::checked(file)?)?;
-        if arguments.config_file.is_none() {
+        if sources::given(arguments.config_file.as_deref()).is_none() {
             return Ok(Exit::Well);
         }
     }
@@ -127,7 +127,7 @@ fn found(taken: &Taken) -> String {
     let mut text = format!(
         "\n  read: {} leases in {} rows; its clock is {:+.3} s from this machine's\n",
         leases.len(),
-        reading.rows.len(),
+        reading.rows.len() + reading.rejected.len(),
         taken.clock_offset
     );
     text.push_str(&missing(reading.columns));

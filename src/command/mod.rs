@@ -112,8 +112,15 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Ok(command_line) => command_line,
         Err(told) => {
             let told = with_tip(told);
-            let _ = told.print();
-            return if told.use_stderr() { Exit::Configuration } else { Exit::Well }.into();
+            let exit = match told.print() {
+                _ if told.use_stderr() => Exit::Configuration,
+                Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
+                    eprintln!("lease-exporter: cannot write to standard output: {error}");
+                    Exit::System
+                }
+                _ => Exit::Well,
+            };
+            return exit.into();
         }
     };
     let result = match command_line.command {

@@ -53,7 +53,7 @@ pub(super) const MANUAL: Manual = Manual {
 #[derive(Clone, Debug, Args)]
 pub(super) struct Arguments {
     /// The configuration: what to read, and the limits of each lease; SIGHUP loads it again
-    #[arg(long = "config.file", value_name = "FILE", env = CONFIG_FILE.0, value_hint = clap::ValueHint::FilePath)]
+    #[arg(long = "config.file", value_name = "FILE", env = CONFIG_FILE.0, value_parser = sources::file(), value_hint = clap::ValueHint::FilePath)]
     config_file: Option<PathBuf>,
 
     #[command(flatten)]
@@ -178,8 +178,12 @@ fn serve_until_signalled(arguments: &Arguments) -> Result<(), Failure> {
         };
         // Whoever asks twice does not want to wait for requests under way.
         let _ = signals.end(stop.clone(), work).await;
-        Ok(())
-    })?
+        Ok::<_, Failure>(())
+    })??;
+    // The last line, after whatever was held back.
+    log::finish();
+    tracing::info!(target: log::ACT, "stopped");
+    Ok(())
 }
 
 /// The web configuration, loaded for the first time.

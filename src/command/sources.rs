@@ -1,7 +1,9 @@
 //! What is configured made into what is observed.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
+
+use clap::builder::{OsStringValueParser, TypedValueParser};
 
 use super::Failure;
 use crate::config::{Config, Families, Reads, Source};
@@ -12,9 +14,19 @@ use crate::observer::{Observable, Observer};
 use crate::store::sqlite::{Query, SqliteStore};
 use crate::store::{Scope, Store};
 
+/// Takes the name of a file; also an empty one, as templates leave a variable that is not set, which stands for none.
+pub(super) fn file() -> impl TypedValueParser<Value = PathBuf> {
+    OsStringValueParser::new().map(PathBuf::from)
+}
+
+/// The configuration file, if one is named.
+pub(super) fn given(path: Option<&Path>) -> Option<&Path> {
+    path.filter(|path| !path.as_os_str().is_empty())
+}
+
 /// The configuration file, which has to be named.
 pub(super) fn named(path: Option<&Path>) -> Result<&Path, Failure> {
-    path.ok_or_else(|| {
+    given(path).ok_or_else(|| {
         Failure::Configuration(
             "no configuration: name a file with --config.file=FILE, or run `lease-exporter demo` to see it at work"
                 .to_owned(),

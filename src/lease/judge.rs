@@ -172,7 +172,7 @@ fn progress(evidence: &Evidence, policy: &Policy) -> (ProgressState, Reason) {
         Under::Unattributed => match (theirs(), none_yet()) {
             (one, other) if one.0 == other.0 => one,
             (_, (UNKNOWN, reason)) => (UNKNOWN, reason),
-            _ => (UNKNOWN, undecided(when.basis)),
+            _ => (UNKNOWN, unattributed(holding.acquired.basis, when.basis)),
         },
     }
 }
@@ -242,6 +242,15 @@ fn due(reported: Due, last: Option<Dated>, work: Work) -> Due {
             let oldest = Some(Dated { age: last.age.less(delay), basis: last.basis });
             Due::Waiting { count: None, oldest, oldest_at: None }
         }
+    }
+}
+
+/// The reason to give when nothing tells whether the holder made the progress or whoever was before it. Clocks are to
+/// blame only where both times are stored, or one is wrong.
+const fn unattributed(acquired: Basis, moved: Basis) -> Reason {
+    match (acquired, moved) {
+        (Basis::FirstSeen | Basis::SeenToChange, Basis::FirstSeen | Basis::Stored) => Reason::NotObservedYet,
+        (_, moved) => undecided(moved),
     }
 }
 

@@ -101,6 +101,20 @@ fn holder(holding: &Holding, authority: Authority, f: &mut Formatter<'_>) -> fmt
     }
 }
 
+/// Whether any of its times shows that a clock is wrong, and not only as exact as clocks are.
+fn clock_is_wrong(evidence: &Evidence) -> bool {
+    let of_tenure = match &evidence.tenure {
+        Tenure::Holder(holding) => [Some(holding.acquired), Some(holding.renewed)],
+        Tenure::Vacant { since, .. } => [Some(*since), None],
+    };
+    let due = match evidence.due {
+        Due::Waiting { oldest, .. } => oldest,
+        Due::NotKnown | Due::Nothing => None,
+    };
+    let mut times = of_tenure.into_iter().chain([last(evidence), due]).flatten();
+    times.any(|time| time.basis.is_suspect())
+}
+
 fn because(reason: Reason, evidence: &Evidence, policy: &Policy, f: &mut Formatter<'_>) -> fmt::Result {
     let limit = Readable(policy.stall_after);
     match reason {
@@ -176,7 +190,10 @@ fn because(reason: Reason, evidence: &Evidence, policy: &Policy, f: &mut Formatt
             }
             write!(f, ", which does not tell; the limit is {limit}")
         }
-        Reason::ClockSkew => f.write_str("times in the store disagree with each other or lie in the future"),
+        Reason::ClockSkew => f.write_str(match clock_is_wrong(evidence) {
+            true => "times in the store disagree with each other or lie in the future",
+            false => "the times are too close to a limit, or to each other, to tell",
+        }),
         Reason::ProgressWithoutAuthority => {
             if matches!(evidence.tenure, Tenure::Vacant { .. }) {
                 f.write_str("nobody holds it, ")?;

@@ -19,6 +19,8 @@ struct State<W> {
     writer: W,
     format: Format,
     repeats: Repeats<Line>,
+    /// How many lines could not be written since the last that could.
+    lost: u64,
     /// Whether a thread waits to write what is held back.
     awaited: bool,
 }
@@ -35,7 +37,7 @@ impl<W: Write + Send + 'static> Journal<W> {
     }
 
     pub(super) fn with_period(writer: W, format: Format, period: Duration) -> Self {
-        Self(Arc::new(Mutex::new(State { writer, format, repeats: Repeats::new(period), awaited: false })))
+        Self(Arc::new(Mutex::new(State { writer, format, repeats: Repeats::new(period), lost: 0, awaited: false })))
     }
 
     /// Writes a line, or holds it back.
@@ -55,6 +57,7 @@ impl<W: Write + Send + 'static> Journal<W> {
         let mut state = self.state();
         let rest = state.repeats.rest();
         state.write(rest);
+        let _ = state.writer.flush();
     }
 
     /// Writes what is held back when it is due, until nothing is.
@@ -82,8 +85,10 @@ impl<W: Write> State<W> {
     /// Each line at once, so that no other gets in between.
     fn write(&mut self, said: Vec<Said<Line>>) {
         for Said { line, suppressed } in said {
-            // There is nowhere to say that it cannot be said.
-            let _ = self.writer.write_all(line.written(self.format, suppressed).as_bytes());
+            match self.writer.write_all(line.written(self.format, suppressed, self.lost).as_bytes()) {
+                Ok(()) => self.lost = 0,
+                Err(_) => self.lost += 1,
+            }
         }
     }
 }

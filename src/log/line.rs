@@ -56,7 +56,7 @@ impl Line {
         let mut key: String =
             letters.map(|c| if c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | '-') { c } else { '_' }).collect();
         let taken = |key: &str| {
-            matches!(key, "" | "ts" | "level" | "msg" | "suppressed")
+            matches!(key, "" | "ts" | "level" | "msg" | "suppressed" | "lost")
                 || self.fields.iter().any(|(other, _)| other == key)
         };
         while taken(&key) {
@@ -65,8 +65,8 @@ impl Line {
         self.fields.push((key, value));
     }
 
-    /// The whole line, and how many others were left out since the last.
-    pub(super) fn written(&self, format: Format, suppressed: u64) -> String {
+    /// The whole line, how many others were left out since the last, and how many nobody read.
+    pub(super) fn written(&self, format: Format, suppressed: u64, lost: u64) -> String {
         let mut line = Pairs { format, written: String::with_capacity(256) };
         let since = Duration::try_from_secs_f64(self.unix_seconds).unwrap_or_default();
         let at = UNIX_EPOCH.checked_add(since).unwrap_or(UNIX_EPOCH);
@@ -79,8 +79,10 @@ impl Line {
                 Value::Bare(bare) => line.bare(key, bare),
             }
         }
-        if suppressed > 0 {
-            line.bare("suppressed", &suppressed.to_string());
+        for (key, count) in [("suppressed", suppressed), ("lost", lost)] {
+            if count > 0 {
+                line.bare(key, &count.to_string());
+            }
         }
         line.end()
     }

@@ -6,19 +6,21 @@
 
 mod journal;
 mod line;
+mod outlet;
 mod repeats;
 mod subscriber;
 #[cfg(test)]
 mod tests;
 mod text;
 
-use std::io::{self, Stderr};
+use std::io;
 use std::sync::OnceLock;
 
 use clap::ValueEnum;
 use tracing::level_filters::LevelFilter;
 
 use journal::Journal;
+use outlet::Outlet;
 use subscriber::Lines;
 
 /// The target of what is logged because somebody asked for something, such as another configuration: it is not held back
@@ -60,16 +62,16 @@ impl From<Level> for LevelFilter {
     }
 }
 
-static JOURNAL: OnceLock<Journal<Stderr>> = OnceLock::new();
+static JOURNAL: OnceLock<Journal<Outlet>> = OnceLock::new();
 
 /// Starts the log. Does nothing if it was started before.
 pub fn start(level: Level, format: Format) {
-    let journal = JOURNAL.get_or_init(|| Journal::new(io::stderr(), format));
+    let journal = JOURNAL.get_or_init(|| Journal::new(Outlet::new(io::stderr()), format));
     // A second start, as in tests, leaves the first in place.
     let _ = tracing::subscriber::set_global_default(Lines::new(level, journal.clone()));
 }
 
-/// Writes what was held back, before the process ends.
+/// Writes what was held back, and waits for a moment until all is written: before the process ends.
 pub fn finish() {
     if let Some(journal) = JOURNAL.get() {
         journal.finish();

@@ -128,9 +128,7 @@ pub async fn serve(
     accepting.shutdown().await;
     drop(accepted);
     gate.end_streams();
-    if timeout(limits.drain, graceful.shutdown()).await.is_ok() {
-        tracing::info!("stopped");
-    } else {
+    if timeout(limits.drain, graceful.shutdown()).await.is_err() {
         tracing::warn!(limit = ?limits.drain, "requests still under way at the end of the shutdown limit were cut off");
     }
 }

@@ -51,7 +51,7 @@ pub(super) const MANUAL: Manual = Manual {
 #[command(after_long_help = MANUAL.help())]
 pub(super) struct Arguments {
     /// The configuration: what to read, and the limits of each lease
-    #[arg(long = "config.file", value_name = "FILE", env = CONFIG_FILE.0, value_hint = clap::ValueHint::FilePath)]
+    #[arg(long = "config.file", value_name = "FILE", env = CONFIG_FILE.0, value_parser = sources::file(), value_hint = clap::ValueHint::FilePath)]
     config_file: Option<PathBuf>,
 
     /// Keep looking until Ctrl-C, once an INTERVAL such as 10s; 2s if none is given

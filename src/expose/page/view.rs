@@ -100,12 +100,13 @@ impl Filter {
                 "state" if let Some(state) = State::ALL.into_iter().find(|state| state.as_str() == value) => {
                     states.push(state);
                 }
-                "source" => filter.source = written(&value),
+                "source" if filter.source.is_empty() => filter.source = written(&value),
                 "q" => filter.text = written(value.trim()),
                 "page" if let Ok(page) = value.parse::<usize>() => filter.page = page.saturating_sub(1),
                 // It is not repeated: people paste into addresses what no page should show.
                 key => {
                     filter.not_understood.insert(match key {
+                        "source" => "more than one source",
                         "state" => "a state that is none",
                         "page" => "a page that is no number",
                         _ => "what is neither state, source, q nor page",

@@ -151,7 +151,9 @@ pub(super) const fn rule(reason: Reason, kind: Kind) -> &'static str {
             "The store could not be read, so nothing is known now."
         }
         Reason::InvalidRecord => "The record breaks the contract, so nothing is believed of it.",
-        Reason::ClockSkew => "Times contradict each other by more than clock_skew allows.",
+        Reason::ClockSkew => {
+            "Times contradict each other by more than clock_skew allows, or are too close to a limit, or to each other, to tell."
+        }
         Reason::ProgressWithoutAuthority => {
             "Work moved surely after the lease had ended: somebody acts without the right."
         }

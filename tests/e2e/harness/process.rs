@@ -37,14 +37,19 @@ pub(crate) struct Process {
 
 impl Process {
     /// Starts a command.
-    pub(crate) fn start(mut command: Command) -> Self {
+    pub(crate) fn start(command: Command) -> Self {
+        Self::start_with_stderr(command, Stdio::piped())
+    }
+
+    /// Starts a command whose errors go there.
+    pub(crate) fn start_with_stderr(mut command: Command, stderr: Stdio) -> Self {
         let mut child = command
             .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
+            .stderr(stderr)
             .spawn()
             .unwrap_or_else(|error| panic!("cannot start {command:?}: {error}"));
         let stdout = Output::of(child.stdout.take().unwrap());
-        let stderr = Output::of(child.stderr.take().unwrap());
+        let stderr = child.stderr.take().map_or_else(Output::default, Output::of);
         Self { child, ended: None, stdout, stderr }
     }
 

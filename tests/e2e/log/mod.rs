@@ -3,3 +3,4 @@
 mod floods;
 mod lines;
 mod reader;
+mod unread;

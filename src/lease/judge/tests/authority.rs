@@ -57,7 +57,7 @@ fn authority_is_held_vacant_expired_or_unknown() {
             "a holder's clock that leaves open whether its time is up",
             holding(|holding| holding.left = Left::Micros { at_least: Some(-1), at_most: 1 }),
             unknown(Authority::Unknown, Reason::ClockSkew),
-            "renewed 2s ago by 186a…, times in the store disagree with each other or lie in the future",
+            "renewed 2s ago by 186a…, the times are too close to a limit, or to each other, to tell",
         ),
         standing(
             "a record that does not say when it expires",

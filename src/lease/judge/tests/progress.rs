@@ -253,7 +253,7 @@ fn what_bounds_cannot_decide_is_unknown_and_the_reason_tells_why() {
                 ..healthy()
             },
             unknown(Authority::Held, Reason::ClockSkew),
-            "renewed 2s ago by 186a…, times in the store disagree with each other or lie in the future",
+            "renewed 2s ago by 186a…, the times are too close to a limit, or to each other, to tell",
         ),
         standing(
             "progress that may be the holder's or its predecessor's, and would count",
@@ -265,6 +265,37 @@ fn what_bounds_cannot_decide_is_unknown_and_the_reason_tells_why() {
             unknown(Authority::Held, Reason::AwaitingFirstProgress),
             "renewed 2s ago by 186a…, newly acquired and no progress yet, 2 are due, the oldest for 1m40s; \
              judged after 5m",
+        ),
+        standing(
+            "the same while nothing is due, which would be active or idle, where nobody saw when it was acquired",
+            Evidence {
+                progress: made(exact(10), Under::Unattributed),
+                ..holding(|holding| holding.acquired = Dated { age: Age::UNBOUNDED, basis: Basis::FirstSeen })
+            },
+            unknown(Authority::Held, Reason::NotObservedYet),
+            "renewed 2s ago by 186a…, not watched for long enough to tell; the limit is 5m",
+        ),
+        standing(
+            "the same where it was acquired between two looks",
+            Evidence {
+                progress: made(exact(10), Under::Unattributed),
+                ..holding(|holding| {
+                    holding.acquired = Dated { age: Age::between(s(0), s(20)), basis: Basis::SeenToChange };
+                })
+            },
+            unknown(Authority::Held, Reason::NotObservedYet),
+            "renewed 2s ago by 186a…, not watched for long enough to tell; the limit is 5m",
+        ),
+        standing(
+            "the same where two stored times are too close to tell",
+            Evidence {
+                progress: made(exact(10), Under::Unattributed),
+                ..holding(|holding| {
+                    holding.acquired = Dated { age: Age::between(s(9), s(11)), basis: Basis::Stored };
+                })
+            },
+            unknown(Authority::Held, Reason::ClockSkew),
+            "renewed 2s ago by 186a…, the times are too close to a limit, or to each other, to tell",
         ),
         standing(
             "the same, but too old to count either way",
