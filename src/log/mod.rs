@@ -1,8 +1,8 @@
 //! The log: on standard error, a line an event, in a form that no store's text can forge, and no more than a person can
 //! read.
 //!
-//! Everything that holds of all lines is done here, whoever logs: what a line may say and how long ([`line`], [`text`]),
-//! and how often ([`repeats`]). Only the exporter's own events get there. A library's could quote a statement or a row.
+//! Everything that holds of all lines is done here, whoever logs: what a line may say and how long (`line`, `text`),
+//! and how often (`repeats`). Only the exporter's own events get there. A library's could quote a statement or a row.
 
 mod journal;
 mod line;
