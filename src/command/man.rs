@@ -38,13 +38,27 @@ pub(super) struct Arguments {
     directory: Option<PathBuf>,
 }
 
+/// The manual of a command, or of the program itself.
+fn manual_of(command: Option<&str>) -> Manual {
+    match command {
+        Some("status") => super::status::MANUAL,
+        Some("check") => super::check::MANUAL,
+        Some("presets") => super::presets::MANUAL,
+        Some("demo") => super::demo::MANUAL,
+        Some("scheduler") => super::scheduler::MANUAL,
+        Some("completions") => super::completions::MANUAL,
+        Some("man") => MANUAL,
+        _ => super::serve::MANUAL,
+    }
+}
+
 pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     if let Some(directory) = &arguments.directory {
         return written(directory).map_err(|error| {
             Failure::System(format!("cannot write manual pages into {}: {error}", directory.display()))
         });
     }
-    if let Some((.., page)) = pages().iter().find(|(command, ..)| *command == arguments.command) {
+    if let Some((.., page)) = pages(manual_of).iter().find(|(command, ..)| *command == arguments.command) {
         print_bytes(page)?;
     }
     Ok(Exit::Well)
@@ -52,7 +66,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
 
 fn written(directory: &Path) -> std::io::Result<Exit> {
     fs::create_dir_all(directory)?;
-    for (_, name, page) in pages() {
+    for (_, name, page) in pages(manual_of) {
         fs::write(directory.join(name), page)?;
     }
     Ok(Exit::Well)
@@ -64,7 +78,7 @@ mod tests {
 
     #[test]
     fn every_command_has_a_page() {
-        let pages = pages();
+        let pages = pages(manual_of);
         assert_eq!(pages.iter().filter_map(|(command, ..)| command.as_deref()).collect::<Vec<_>>(), COMMANDS);
     }
 }

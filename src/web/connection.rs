@@ -18,7 +18,8 @@ use tokio_util::sync::CancellationToken;
 
 use super::config::WebConfig;
 use super::crowd::Place;
-use super::listener::{Peer, Stream};
+use super::listener::Stream;
+use super::peer::Peer;
 use super::wire::Wire;
 use super::{Content, Gate, Limits, handshake, reply};
 

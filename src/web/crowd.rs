@@ -13,7 +13,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
-use super::listener::Peer;
+use super::peer::Peer;
 use super::unsent::{Ledger, Unsent};
 use crate::clock;
 

@@ -8,8 +8,8 @@ use hyper::header::{AUTHORIZATION, CONNECTION, HOST, HeaderValue, RETRY_AFTER, W
 use hyper::{Request, StatusCode, Version};
 
 use super::config::{Bucket, Rate, Watched, WebConfig};
-use super::listener::Peer;
 use super::login::{self, Login, Verdict};
+use super::peer::Peer;
 use super::reply::{self, Reply};
 use super::rules::{Pass, Rules, Since};
 use super::{Content, Site};

@@ -19,7 +19,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, SemaphorePermit};
 use tokio::time::timeout;
 
 use super::config::Users;
-use super::listener::Peer;
+use super::peer::Peer;
 
 /// How long a client waits for those who came before it.
 const PATIENCE: Duration = Duration::from_secs(10);

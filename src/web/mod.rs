@@ -38,6 +38,7 @@ mod lifecycle;
 mod listener;
 mod live;
 mod login;
+mod peer;
 mod probe;
 mod quality;
 mod rendering;

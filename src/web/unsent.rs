@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio_util::sync::CancellationToken;
 
-use super::listener::Peer;
+use super::peer::Peer;
 
 /// Where a piece is, and how long.
 type Piece = (usize, u64);

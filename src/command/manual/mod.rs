@@ -29,20 +29,6 @@ const ANY: [(Exit, &str); 2] = [
 pub(super) const NO_COLOR: (&str, &str) = ("NO_COLOR", "if it is not empty, nothing is coloured");
 
 impl Manual {
-    /// That of a command, or of the program itself.
-    fn of(command: Option<&str>) -> Self {
-        match command {
-            Some("status") => super::status::MANUAL,
-            Some("check") => super::check::MANUAL,
-            Some("presets") => super::presets::MANUAL,
-            Some("demo") => super::demo::MANUAL,
-            Some("scheduler") => super::scheduler::MANUAL,
-            Some("completions") => super::completions::MANUAL,
-            Some("man") => super::man::MANUAL,
-            _ => super::serve::MANUAL,
-        }
-    }
-
     /// How the command may end, by code.
     pub(super) fn exits(&self) -> Vec<(Exit, &'static str)> {
         let mut exits: Vec<_> = self.exits.to_vec();

@@ -22,7 +22,9 @@ const FILES: [(&str, &str); 6] = [
 ];
 
 /// The page of the program and that of each command, with the command's name; the program's comes first, and has none.
-pub(in crate::command) fn pages() -> Vec<(Option<String>, FileName, Vec<u8>)> {
+pub(in crate::command) fn pages(
+    manual_of: impl Fn(Option<&str>) -> Manual,
+) -> Vec<(Option<String>, FileName, Vec<u8>)> {
     let mut program = CommandLine::command().disable_help_subcommand(true);
     program.build();
     let commands: Vec<Command> = program.get_subcommands().cloned().collect();
@@ -34,7 +36,7 @@ pub(in crate::command) fn pages() -> Vec<(Option<String>, FileName, Vec<u8>)> {
         .chain(of_commands)
         .map(|(title, name, command)| {
             let others = if name.is_none() { names.clone() } else { vec!["lease-exporter".to_owned()] };
-            let manual = Manual::of(name.as_deref());
+            let manual = manual_of(name.as_deref());
             (name, format!("{title}.1"), page(command, &title, manual, &others))
         })
         .collect()

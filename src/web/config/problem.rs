@@ -147,8 +147,8 @@ pub enum Problem {
     )]
     NoHash,
     /// A hash that takes too long, or too little.
-    #[error("a bcrypt hash of cost {0} cannot be used: it would hold up every answer; make one of cost 4 to {most}", most = super::users::MOST_COST)]
-    Cost(u32),
+    #[error("a bcrypt hash of cost {cost} cannot be used: it would hold up every answer; make one of cost 4 to {most}")]
+    Cost { cost: u32, most: u32 },
     /// A rate without what makes one.
     #[error("`rate_limit` needs `{0}`; add it, or leave `rate_limit` out")]
     RateWithout(&'static str),

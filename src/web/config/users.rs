@@ -9,7 +9,7 @@ use super::problem::{Faults, Problem};
 use super::raw::Text;
 
 /// Four seconds of a core for each first login; the next step would be past many a scrape's time.
-pub(super) const MOST_COST: u32 = 16;
+const MOST_COST: u32 = 16;
 const LEAST_COST: u32 = 4;
 
 /// The users and the hashes of their passwords; at least one.
@@ -49,7 +49,9 @@ pub(super) fn checked(users: BTreeMap<String, Text>, faults: &mut Faults) -> Opt
             faults.note(line, Problem::UserName);
         }
         match hash.value.parse::<HashParts>().map(|parts| parts.get_cost()) {
-            Ok(cost) if !(LEAST_COST..=MOST_COST).contains(&cost) => faults.note(line, Problem::Cost(cost)),
+            Ok(cost) if !(LEAST_COST..=MOST_COST).contains(&cost) => {
+                faults.note(line, Problem::Cost { cost, most: MOST_COST })
+            }
             Ok(_) => checked.push((name, hash.value)),
             Err(_) => faults.note(line, Problem::NoHash),
         }
