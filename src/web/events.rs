@@ -127,7 +127,6 @@ mod tests {
         let main = main(&View::list(""), &looks, Now { unix_seconds, monotonic }).unwrap();
         let bytes = |encoding| page(&main, encoding).unwrap().bytes().len();
         let (plain, packed) = (bytes(Encoding::Identity), bytes(Encoding::GzipAlways));
-        println!("an event of 100 rows: {plain} bytes, compressed {packed}");
         assert!(plain > 50_000 && packed * 10 < plain, "{packed} of {plain}");
     }
 }

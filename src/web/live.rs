@@ -2,8 +2,8 @@
 //!
 //! A stream looks at the sources as any request does, so it shares readings with scrapes and never makes a source be read
 //! more often than `reuse_for` allows. It waits for none of them longer than a moment, so that each look has an event: one
-//! that hangs keeps nobody from what the others show, nor from knowing that the exporter is there. There are only so many, apart from the requests, of which it takes no turn; and all
-//! end with the server.
+//! that hangs keeps nobody from what the others show, nor from knowing that the exporter is there. There are only so many,
+//! apart from the requests, of which they take no turn; and all end with the server.
 
 use std::sync::{Arc, Weak};
 use std::time::Duration;

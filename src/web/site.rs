@@ -28,7 +28,8 @@ use crate::observer::{Chosen, Encoded, Glance, NotConfigured, Observed, Waiting,
 /// How the site is set up.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Settings {
-    /// The path of the metrics; `/metrics` by default. It begins with a slash, and must be none that [`is_taken`](super::is_taken).
+    /// The path of the metrics; `/metrics` by default. It begins with a slash, and must be none that
+    /// [`is_taken`](super::is_taken).
     pub telemetry_path: String,
     /// How many requests may look at sources at once; 0 for no limit. As with other exporters, what is beyond is
     /// refused, not queued.
