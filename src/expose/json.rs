@@ -1,7 +1,8 @@
 //! A snapshot as JSON, for programs: what `/api/v1/leases` answers, and `/api/v1/leases/{source}/{lease}` of one lease.
 //!
-//! `leases.schema.json` beside this file is the schema of both, as JSON Schema. It is version 1. Within a version, members are only ever added, never renamed, removed or given another
-//! meaning; label values (`state`, `reason` and the like) are those of the metrics.
+//! `leases.schema.json` beside this file is the schema of both, as JSON Schema. It is version 1. Within a version, members
+//! are only ever added, never renamed, removed or given another meaning; label values (`state`, `reason` and the like) are
+//! those of the metrics.
 //!
 //! - All leases are `{"version": 1, "sources": [{…, "leases": [{…}, …]}, …]}`. One lease is what its source's member of
 //!   that list is, with `version` before it and `lease` in the place of `leases`.
