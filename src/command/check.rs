@@ -10,7 +10,7 @@ use super::manual::Manual;
 use super::print::print;
 use super::serve::{CONFIG_FILE, block_on};
 use super::terminal::Waiting;
-use super::web_config::{self, WebConfigFile};
+use super::web_config;
 use super::{Failure, sources};
 use crate::config::{Config, Origin, Source};
 use crate::expose::Visible;
@@ -47,9 +47,9 @@ pub(super) struct Arguments {
         long = "web.config.file",
         value_name = "FILE",
         value_hint = clap::ValueHint::FilePath,
-        value_parser = WebConfigFile::parse
+        value_parser = sources::file()
     )]
-    web_config_file: Option<WebConfigFile>,
+    web_config_file: Option<PathBuf>,
 
     /// Read each source once, and say what it gave
     #[arg(long)]
@@ -57,7 +57,7 @@ pub(super) struct Arguments {
 }
 
 pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
-    if let Some(file) = WebConfigFile::path(arguments.web_config_file.as_ref()) {
+    if let Some(file) = sources::given(arguments.web_config_file.as_deref()) {
         print(&web_config::checked(file)?)?;
         if sources::given(arguments.config_file.as_deref()).is_none() {
             return Ok(Exit::Well);

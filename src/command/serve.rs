@@ -14,7 +14,7 @@ use super::manual::{Manual, NO_COLOR};
 use super::notify::Notify;
 use super::reload::Reload;
 use super::signals::{Signals, hangups};
-use super::web_config::{self, WebConfigFile};
+use super::web_config;
 use super::{Failure, sources};
 use crate::web::config::Watched;
 use crate::web::{self, Gate, Limits, Listener, Reloader, Settings, Site};
@@ -64,9 +64,9 @@ pub(super) struct Arguments {
         long = "web.config.file",
         value_name = "FILE",
         value_hint = clap::ValueHint::FilePath,
-        value_parser = WebConfigFile::parse
+        value_parser = sources::file()
     )]
-    web_config_file: Option<WebConfigFile>,
+    web_config_file: Option<PathBuf>,
 
     /// The path to serve the metrics under
     #[arg(long = "web.telemetry-path", value_name = "PATH", default_value = "/metrics", value_parser = path)]
@@ -155,7 +155,7 @@ fn serve_until_signalled(arguments: &Arguments) -> Result<(), Failure> {
     if arguments.lifecycle {
         site = site.with_reloader(reloader.clone());
     }
-    let gate = match WebConfigFile::path(arguments.web_config_file.as_ref()) {
+    let gate = match sources::given(arguments.web_config_file.as_deref()) {
         None => Gate::open(site),
         Some(file) => {
             let watched = watched(file, &exporter)?;

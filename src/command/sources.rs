@@ -19,7 +19,7 @@ pub(super) fn file() -> impl TypedValueParser<Value = PathBuf> {
     OsStringValueParser::new().map(PathBuf::from)
 }
 
-/// The configuration file, if one is named.
+/// The file that is named, if one is.
 pub(super) fn given(path: Option<&Path>) -> Option<&Path> {
     path.filter(|path| !path.as_os_str().is_empty())
 }

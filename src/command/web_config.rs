@@ -1,28 +1,12 @@
-//! `--web.config.file`, as the commands take it.
+//! What is said of the web configuration.
 
-use std::convert::Infallible;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use tracing::info;
 
 use super::Failure;
 use crate::clock;
 use crate::web::config::{Protection, WebConfig};
-
-/// The file of the web configuration; an empty name, as templates write it, stands for none.
-#[derive(Clone, Debug)]
-pub(super) struct WebConfigFile(PathBuf);
-
-impl WebConfigFile {
-    pub(super) fn parse(text: &str) -> Result<Self, Infallible> {
-        Ok(Self(text.into()))
-    }
-
-    /// Where it is, if anywhere.
-    pub(super) fn path(file: Option<&Self>) -> Option<&Path> {
-        file.map(|file| file.0.as_path()).filter(|path| !path.as_os_str().is_empty())
-    }
-}
 
 /// Has the log say what is asked of whoever comes.
 pub(super) fn announce(protection: Protection) {

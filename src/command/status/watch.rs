@@ -30,16 +30,20 @@ const LONG: Duration = Duration::from_secs(1);
 
 /// Draws what is seen on the terminal that standard output is, until a signal.
 pub(super) async fn drawn(observer: &Observer, every: Duration) -> Result<Exit, Failure> {
-    let (signals, stop) = (Signals::also(&[])?, CancellationToken::new());
-    let done = signals.end(stop.clone(), draw(observer, every, stop)).await;
-    // Told twice at once, it did not even look at what it had seen.
-    done.unwrap_or(Ok(Exit::Unknown))
+    until_a_signal(|stop| draw(observer, every, stop)).await
 }
 
 /// Tells what changes on standard output, until a signal or until nobody reads it.
 pub(super) async fn told(observer: &Observer, every: Duration) -> Result<Exit, Failure> {
+    until_a_signal(|stop| tell(observer, every, stop)).await
+}
+
+async fn until_a_signal<Seen>(see: impl FnOnce(CancellationToken) -> Seen) -> Result<Exit, Failure>
+where
+    Seen: Future<Output = Result<Exit, Failure>>,
+{
     let (signals, stop) = (Signals::also(&[])?, CancellationToken::new());
-    let done = signals.end(stop.clone(), tell(observer, every, stop)).await;
+    let done = signals.end(stop.clone(), see(stop)).await;
     // Told twice at once, it did not even look at what it had seen.
     done.unwrap_or(Ok(Exit::Unknown))
 }
