@@ -103,13 +103,16 @@ impl Memory {
         let mut leases = Vec::with_capacity(self.leases.len().max(reading.rows.len()));
         for rows in reading.rows.chunk_by(|one, other| one.lease == other.lease) {
             let Some(name) = rows.first().and_then(|row| row.lease.as_ref()) else { continue };
-            let remembered = match self.leases.get_mut(name) {
-                Some(remembered) => remembered,
-                None => {
-                    let new = Remembered::new(self.policies.of(name), false);
-                    self.leases.entry(Arc::clone(name)).or_insert(new)
+            let mut entry = match self.leases.entry(Arc::clone(name)) {
+                Entry::Occupied(known) => known,
+                Entry::Vacant(new) => {
+                    let remembered = Remembered::new(self.policies.of(name), false);
+                    new.insert_entry(remembered)
                 }
             };
+            // The name is shared from one reading to the next, so that a reading holds no names of its own.
+            let name = &Arc::clone(entry.key());
+            let remembered = entry.get_mut();
             let spoilt = if spoilt.is_empty() { None } else { spoilt.remove(&**name) };
             let merged = merged(rows, look.store_now, look.rules);
             let sight = match (&merged, spoilt) {
@@ -170,6 +173,12 @@ impl Memory {
     pub fn failed(&mut self, failure: ReadFailure, took: Duration) -> SourceSnapshot {
         self.failures[failure as usize] += 1;
         self.unread(failure, took)
+    }
+
+    /// How many leases are known.
+    #[must_use]
+    pub fn leases(&self) -> usize {
+        self.leases.len()
     }
 
     /// The leases that are known, without anything known of them.

@@ -10,6 +10,7 @@ use hyper::body::{Body, Frame, SizeHint};
 use tokio::sync::mpsc::Receiver;
 
 use super::crowd::Busy;
+use crate::observer::LazyText;
 
 /// Pieces that are sent one after the other without being joined. Their length is announced where it is known: of all but
 /// a stream.
@@ -17,6 +18,8 @@ use super::crowd::Busy;
 pub struct Chunks {
     chunks: VecDeque<Bytes>,
     left: u64,
+    /// Pieces that are made as they are sent.
+    lazy: Option<LazyText>,
     /// Of a stream: what comes once it happens.
     yet_to_come: Option<Receiver<Bytes>>,
     /// What its connection is busy with until all is handed over.
@@ -60,6 +63,12 @@ impl From<Vec<Bytes>> for Chunks {
     }
 }
 
+impl From<LazyText> for Chunks {
+    fn from(text: LazyText) -> Self {
+        Self { lazy: Some(text), ..Self::default() }
+    }
+}
+
 impl From<Bytes> for Chunks {
     fn from(chunk: Bytes) -> Self {
         vec![chunk].into()
@@ -83,19 +92,22 @@ impl Body for Chunks {
         if let Some(pieces) = &mut self.yet_to_come {
             return pieces.poll_recv(context).map(|piece| piece.map(|piece| Ok(Frame::data(piece))));
         }
+        if let Some(lazy) = &mut self.lazy {
+            return Poll::Ready(lazy.pieces.next().map(|piece| Ok(Frame::data(piece))));
+        }
         let chunk = self.chunks.pop_front();
         self.left -= chunk.as_ref().map_or(0, |chunk| chunk.len() as u64);
         Poll::Ready(chunk.map(|chunk| Ok(Frame::data(chunk))))
     }
 
     fn is_end_stream(&self) -> bool {
-        self.chunks.is_empty() && self.yet_to_come.is_none()
+        self.chunks.is_empty() && self.yet_to_come.is_none() && self.lazy.is_none()
     }
 
     fn size_hint(&self) -> SizeHint {
-        match self.yet_to_come {
-            Some(_) => SizeHint::default(),
-            None => SizeHint::with_exact(self.left),
+        if self.yet_to_come.is_some() || self.lazy.is_some() {
+            return SizeHint::default();
         }
+        SizeHint::with_exact(self.left)
     }
 }

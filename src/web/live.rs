@@ -25,7 +25,7 @@ use super::rules::Pass;
 use super::site::{glances, looks, now};
 use crate::expose::page::{self, View};
 use crate::lease::SourceSnapshot;
-use crate::observer::{Glance, Waiting};
+use crate::observer::{PartialView, Waiting};
 
 /// How many streams there may be at once. Whoever comes then asks for the page again and again instead.
 pub(super) const MOST: usize = 32;
@@ -131,7 +131,7 @@ impl<C: Content> Stream<C> {
     async fn look(&mut self) -> Option<Event> {
         let deadline = Instant::now() + self.patience;
         let glances = glances(&*self.content, &self.view, Waiting::Briefly, deadline).await;
-        let same = |(glance, shown): (&Glance, &Weak<SourceSnapshot>)| {
+        let same = |(glance, shown): (&PartialView, &Weak<SourceSnapshot>)| {
             glance.unanswered.is_none() && std::ptr::eq(Arc::as_ptr(&glance.snapshot), shown.as_ptr())
         };
         if !glances.is_empty() && glances.len() == self.shown.len() && glances.iter().zip(&self.shown).all(same) {

@@ -1,19 +1,19 @@
-//! Looks of people, who see what is known and do not wait for what is not.
+//! Views for people, who see what is known and do not wait for the rest.
 
 use super::*;
 
 const BRIEFLY: Waiting = Waiting::Briefly;
 const QUICK: Does = Does::Answer(Duration::from_millis(1));
 
-fn shown(glance: &Glance) -> (State, Reason) {
+fn shown(glance: &PartialView) -> (State, Reason) {
     let verdict = glance.snapshot.leases[0].verdict;
     (verdict.state, verdict.reason)
 }
 
 /// Looks as an open page does, and gives what that shows and how long it took.
-async fn glance(observer: &Observer, waiting: Waiting) -> (Vec<Glance>, Duration) {
+async fn glance(observer: &Observer, waiting: Waiting) -> (Vec<PartialView>, Duration) {
     let began = Instant::now();
-    (observer.glance(waiting, within(10.0)).await, began.elapsed())
+    (observer.partial_views(waiting, within(10.0)).await, began.elapsed())
 }
 
 const fn secs(seconds: u64) -> Duration {

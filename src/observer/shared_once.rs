@@ -1,27 +1,27 @@
-//! A value that is made when somebody first asks for it, once, on a thread that may take its time.
+//! A value that is made when it is first asked for, once, on a blocking thread, and shared.
 
 use std::sync::{Arc, OnceLock};
 
 use tokio::sync::Mutex;
 
-/// Such a value.
+/// A value that is made once, however many tasks ask for it at once.
 #[derive(Debug)]
-pub(super) struct Once<T> {
+pub(super) struct SharedOnce<T> {
     made: OnceLock<T>,
-    /// Whoever makes it has it; the others wait for it, and block no thread.
+    /// Held by the task that makes the value. The others wait for it, and block no thread.
     turn: Arc<Mutex<()>>,
 }
 
-impl<T> Default for Once<T> {
+impl<T> Default for SharedOnce<T> {
     fn default() -> Self {
         Self { made: OnceLock::new(), turn: Arc::default() }
     }
 }
 
-impl<T: Send + Sync + 'static> Once<T> {
-    /// The value, made by this if it is not there yet. Nothing, if making it panicked.
+impl<T: Send + Sync + 'static> SharedOnce<T> {
+    /// The value, made by `make` if it is not there yet. `None`, if making it panicked.
     ///
-    /// Who stops waiting does not stop the making: the others get what comes of it.
+    /// A task that stops waiting does not stop the making: the others get the value.
     pub(super) async fn get_or_make(self: &Arc<Self>, make: impl FnOnce() -> T + Send + 'static) -> Option<&T> {
         if self.made.get().is_none() {
             let turn = Arc::clone(&self.turn).lock_owned().await;
@@ -54,7 +54,7 @@ mod tests {
 
     #[tokio::test]
     async fn sixteen_who_ask_at_once_share_what_one_of_them_makes() {
-        let (once, count) = (Arc::new(Once::default()), Arc::new(AtomicUsize::new(0)));
+        let (once, count) = (Arc::new(SharedOnce::default()), Arc::new(AtomicUsize::new(0)));
         let (go, wait) = mpsc::channel::<()>();
         let wait = Arc::new(std::sync::Mutex::new(wait));
         let asking: Vec<_> = (0..16)
@@ -84,7 +84,7 @@ mod tests {
 
     #[tokio::test]
     async fn who_goes_away_does_not_keep_it_from_being_made_once() {
-        let (once, count) = (Arc::new(Once::default()), Arc::new(AtomicUsize::new(0)));
+        let (once, count) = (Arc::new(SharedOnce::default()), Arc::new(AtomicUsize::new(0)));
         let (go, wait) = mpsc::channel::<()>();
         let of_first = Arc::clone(&count);
         let first = once.get_or_make(move || {
@@ -99,7 +99,7 @@ mod tests {
 
     #[tokio::test]
     async fn after_a_panic_the_next_who_asks_makes_it() {
-        let once = Arc::new(Once::default());
+        let once = Arc::new(SharedOnce::default());
         assert_eq!(once.get_or_make(|| panic!("as asked for")).await, None);
         assert_eq!(once.get_or_make(|| 7).await, Some(&7));
     }
