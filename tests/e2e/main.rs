@@ -33,6 +33,7 @@ mod page;
 mod postgres;
 mod preset;
 mod proxy;
+mod readings;
 mod redis;
 mod reload;
 mod rollout;

@@ -2,6 +2,7 @@
 
 use std::collections::hash_map::RandomState;
 use std::hash::{BuildHasher, Hasher};
+use std::ops::Range;
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -53,13 +54,24 @@ impl Exposition {
         let previous = previous.filter(|previous| previous.is_of(self));
         let hasher = previous.map_or_else(RandomState::new, |previous| previous.hasher.clone());
         let mut writer = BlockWriter { metrics, hasher: &hasher, compressor: None, scratch: Vec::new() };
-        let labels = writer.label_hashes();
-        let mut families = Vec::with_capacity(self.lease_families.len());
-        for (at, exposed) in self.lease_families.iter().enumerate() {
-            let previous = previous.and_then(|previous| previous.families.get(at));
-            families.push(writer.family(exposed, &labels, previous)?);
+        let leases = metrics.snapshot.leases.len();
+        let mut families: Vec<Vec<Block>> = Vec::new();
+        families.resize_with(self.lease_families.len(), || Vec::with_capacity(leases.div_ceil(BLOCK)));
+        // Block by block, so that a block's leases stay in a core's cache while all families go through them.
+        for (at, from) in (0..leases).step_by(BLOCK).enumerate() {
+            let range = from..leases.min(from + BLOCK);
+            let label_hash = hasher.hash_one(metrics.labels().leases(&range));
+            for (family, (exposed, blocks)) in self.lease_families.iter().zip(&mut families).enumerate() {
+                let kept = previous.and_then(|previous| previous.families.get(family)?.blocks.get(at));
+                blocks.push(writer.block(exposed, range.clone(), label_hash, kept)?);
+            }
         }
-        Ok(CompressedMetrics { families: families.into(), hasher, exposition: self.clone() })
+        let families = families.into_iter().enumerate().map(|(family, blocks)| {
+            let kept = previous.and_then(|previous| previous.families.get(family));
+            CompressedFamily::of(blocks, kept)
+        });
+        let families = families.collect();
+        Ok(CompressedMetrics { families, hasher, exposition: self.clone() })
     }
 
     /// Several sources joined to one gzip stream, family by family, with `rest` at its end. No line of a lease is copied or
@@ -125,48 +137,25 @@ struct BlockWriter<'a> {
 }
 
 impl BlockWriter<'_> {
-    /// The hash of each block's labels.
-    fn label_hashes(&self) -> Vec<u64> {
-        let (labels, leases) = (self.metrics.labels(), self.metrics.snapshot.leases.len());
-        (0..leases)
-            .step_by(BLOCK)
-            .map(|from| self.hasher.hash_one(labels.leases(from, leases.min(from + BLOCK))))
-            .collect()
-    }
-
-    fn family(
+    /// The lines of one family for these leases: `kept`, if that has the same values.
+    fn block(
         &mut self,
         exposed: &ExposedFamily<OfLease>,
-        labels: &[u64],
-        previous: Option<&CompressedFamily>,
-    ) -> Result<CompressedFamily, CompressError> {
-        let previous_blocks = previous.map_or(&[][..], |previous| &previous.blocks);
-        let mut changed = previous_blocks.len() != labels.len();
-        let mut blocks = Vec::with_capacity(labels.len());
-        for (at, label_hash) in labels.iter().enumerate() {
-            let fingerprint = self.fingerprint(exposed, at, *label_hash);
-            let kept = previous_blocks.get(at).filter(|block| block.fingerprint == fingerprint);
-            blocks.push(match kept {
-                Some(block) => block.clone(),
-                None => {
-                    changed = true;
-                    Block { fingerprint, part: self.compress(exposed, at)? }
-                }
-            });
-        }
-        match previous {
-            Some(previous) if !changed => Ok(previous.clone()),
-            _ => {
-                let parts = blocks.iter().filter_map(|block| block.part.as_ref());
-                Ok(CompressedFamily { part: Part::joined(parts), blocks: blocks.into() })
-            }
+        leases: Range<usize>,
+        label_hash: u64,
+        kept: Option<&Block>,
+    ) -> Result<Block, CompressError> {
+        let fingerprint = self.fingerprint(exposed, leases.clone(), label_hash);
+        match kept.filter(|block| block.fingerprint == fingerprint) {
+            Some(block) => Ok(block.clone()),
+            None => Ok(Block { fingerprint, part: self.compress(exposed, leases)? }),
         }
     }
 
-    fn fingerprint(&mut self, exposed: &ExposedFamily<OfLease>, block: usize, label_hash: u64) -> u64 {
+    fn fingerprint(&mut self, exposed: &ExposedFamily<OfLease>, leases: Range<usize>, label_hash: u64) -> u64 {
         self.scratch.clear();
         self.scratch.extend_from_slice(&label_hash.to_ne_bytes());
-        for status in self.metrics.snapshot.leases.iter().skip(block * BLOCK).take(BLOCK) {
+        for status in &self.metrics.snapshot.leases[leases] {
             exposed.encode(&mut self.scratch, status);
         }
         let mut hasher = self.hasher.build_hasher();
@@ -174,17 +163,38 @@ impl BlockWriter<'_> {
         hasher.finish()
     }
 
-    fn compress(&mut self, exposed: &ExposedFamily<OfLease>, block: usize) -> Result<Option<Part>, CompressError> {
+    fn compress(
+        &mut self,
+        exposed: &ExposedFamily<OfLease>,
+        leases: Range<usize>,
+    ) -> Result<Option<Part>, CompressError> {
         self.scratch.clear();
         let labels = self.metrics.labels();
-        let leases = self.metrics.snapshot.leases.iter().enumerate();
-        for (at, status) in leases.skip(block * BLOCK).take(BLOCK) {
+        for (at, status) in leases.clone().zip(&self.metrics.snapshot.leases[leases]) {
             exposed.write(&mut self.scratch, labels.lease(at), status);
         }
         if self.scratch.is_empty() {
             return Ok(None);
         }
         self.compressor.get_or_insert_with(Compressor::new).part([&*self.scratch]).map(Some)
+    }
+}
+
+impl CompressedFamily {
+    /// The family of these blocks: `kept`, if that has the same.
+    fn of(blocks: Vec<Block>, kept: Option<&Self>) -> Self {
+        let same = |kept: &&Self| {
+            let pairs = kept.blocks.iter().zip(&blocks);
+            kept.blocks.len() == blocks.len()
+                && pairs.into_iter().all(|(one, other)| one.fingerprint == other.fingerprint)
+        };
+        match kept.filter(same) {
+            Some(kept) => kept.clone(),
+            None => Self {
+                part: Part::joined(blocks.iter().filter_map(|block| block.part.as_ref())),
+                blocks: blocks.into(),
+            },
+        }
     }
 }
 

@@ -1,5 +1,7 @@
 //! The labels of a source and of each of its leases, escaped once a reading.
 
+use std::ops::Range;
+
 use crate::lease::SourceSnapshot;
 
 /// The labels `{source="…"` and `{source="…",lease="…"`, without the closing brace, in one text.
@@ -41,8 +43,8 @@ impl Labels {
     }
 
     /// The labels of these leases, one after the other.
-    pub(super) fn leases(&self, from: usize, to: usize) -> &[u8] {
-        &self.text[self.ends[from]..self.ends[to]]
+    pub(super) fn leases(&self, range: &Range<usize>) -> &[u8] {
+        &self.text[self.ends[range.start]..self.ends[range.end]]
     }
 }
 
