@@ -95,9 +95,11 @@ impl Memory {
         let mut spoilt: BTreeMap<&str, Unseen> = BTreeMap::new();
         for RejectedRow { lease, column, fault } in &reading.rejected {
             rejected_now.count(*fault, 1, lease.as_ref());
-            if let Some(lease) = lease {
-                spoilt.insert(lease, Unseen::Record(*column));
-            }
+            match lease {
+                Some(lease) if *fault == RowFault::OverLimit => spoilt.insert(lease, Unseen::MembersLeftOut),
+                Some(lease) => spoilt.insert(lease, Unseen::Record(*column)),
+                None => None,
+            };
         }
 
         let mut leases = Vec::with_capacity(self.leases.len().max(reading.rows.len()));
@@ -114,7 +116,9 @@ impl Memory {
             let merged = merged(rows, look.store_now, look.rules);
             let sight = match (&merged, spoilt) {
                 // Of several holders a bad row costs itself alone; of one, it is not known which row is right.
-                (Some(_), Some(why)) if look.rules.kind != Kind::Registry => Sight::Unusable(why),
+                (Some(_), Some(why)) if look.rules.kind != Kind::Registry || why == Unseen::MembersLeftOut => {
+                    Sight::Unusable(why)
+                }
                 (Some(merged), _) => Sight::Row(&merged.row, &merged.others),
                 (None, _) => {
                     rejected_now.count(RowFault::Duplicate, rows.len() as u64, Some(name));
@@ -135,9 +139,8 @@ impl Memory {
             leases.sort_by(|one, other| one.lease.cmp(&other.lease));
         }
         if read < self.leases.len() {
-            // Where leases were left out, those that come after the last one read may be there all the same.
-            let last_read = leases.last().map(|status| Arc::clone(&status.lease));
-            let left_out = |name: &Arc<str>| reading.over_limit > 0 && Some(name) > last_read.as_ref();
+            // Where leases were left out, those that come after the last one that was kept may be there all the same.
+            let left_out = |name: &Arc<str>| reading.last_kept.as_ref().is_some_and(|last| name > last);
             let absent = absent(&mut self.leases, &leases, self.rules.max_leases);
             leases.extend(absent.iter().filter_map(|name| {
                 let remembered = self.leases.get_mut(name)?;
