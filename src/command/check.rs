@@ -14,8 +14,8 @@ use super::web_config;
 use super::{Failure, sources};
 use crate::config::{Config, Origin, Source};
 use crate::expose::Visible;
-use crate::lease::Columns;
-use crate::store::{ReadResult, Taken};
+use crate::lease::{Columns, RowFault};
+use crate::store::{ReadResult, RecordLimiter, Taken};
 
 pub(super) const MANUAL: Manual = Manual {
     examples: &[
@@ -133,13 +133,18 @@ fn found(taken: &Taken) -> String {
     text.push_str(&missing(reading.columns));
     for rejected in reading.rejected.iter().take(MOST_TOLD) {
         let lease = rejected.lease.as_deref().map_or_else(|| "a row".to_owned(), |lease| format!("lease {lease:?}"));
-        text.push_str(&format!("  not used: {lease}, column {}: {}\n", rejected.column, rejected.fault));
+        let what = match rejected.fault {
+            RowFault::OverLimit => format!("more than {} rows, so nothing is known of it", RecordLimiter::MEMBERS),
+            fault => format!("column {}: {fault}", rejected.column),
+        };
+        text.push_str(&format!("  not used: {lease}, {what}\n"));
     }
     if let Some(more @ 1..) = reading.rejected.len().checked_sub(MOST_TOLD) {
         text.push_str(&format!("  not used: {more} rows more\n"));
     }
     if reading.over_limit > 0 {
-        text.push_str(&format!("  not used: {} rows beyond max_leases\n", reading.over_limit));
+        let (rows, members) = (reading.over_limit, RecordLimiter::MEMBERS);
+        text.push_str(&format!("  not used: {rows} rows beyond max_leases, or beyond the {members} of one lease\n"));
     }
     text
 }

@@ -93,14 +93,15 @@ impl Memory {
         let mut spoilt: BTreeMap<&str, Unseen> = BTreeMap::new();
         for RejectedRow { lease, column, fault } in &reading.rejected {
             rejected_now.count(*fault, 1, lease.as_ref());
-            if let Some(lease) = lease {
-                spoilt.insert(lease, Unseen::Record(*column));
-            }
+            match lease {
+                Some(lease) if *fault == RowFault::OverLimit => spoilt.insert(lease, Unseen::MembersLeftOut),
+                Some(lease) => spoilt.insert(lease, Unseen::Record(*column)),
+                None => None,
+            };
         }
 
         // The store rejects rows without a name.
         let rows = &reading.rows[reading.rows.partition_point(|row| row.lease.is_none())..];
-        let last_read = last_read(rows, &spoilt);
         self.remember(rows, &spoilt);
         let look =
             Look { at, store_now: reading.store_now, columns: reading.columns, rules: &self.rules, key: &self.key };
@@ -115,15 +116,19 @@ impl Memory {
             let merged = rows.map(|rows| (rows, merged(rows, look.store_now, look.rules)));
             let sight = match (&merged, spoilt) {
                 // Of several holders a bad row costs itself alone; of one, it is not known which row is right.
-                (Some((_, Some(_))), Some(why)) if look.rules.kind != Kind::Registry => Sight::Unusable(why),
+                (Some((_, Some(_))), Some(why))
+                    if look.rules.kind != Kind::Registry || why == Unseen::MembersLeftOut =>
+                {
+                    Sight::Unusable(why)
+                }
                 (Some((_, Some(merged))), _) => Sight::Row(&merged.row, &merged.others),
                 (Some((rows, None)), _) => {
                     rejected_now.count(RowFault::Duplicate, rows.len() as u64, Some(name));
                     Sight::Unusable(Unseen::Duplicate)
                 }
                 (None, Some(why)) => Sight::Unusable(why),
-                // Where leases were left out, those that come after the last one read may be there all the same.
-                (None, None) if reading.over_limit > 0 && Some(name) > last_read.as_ref() => {
+                // Where leases were left out, those that come after the last one that was kept may be there all the same.
+                (None, None) if reading.last_kept.as_ref().is_some_and(|last| name > last) => {
                     Sight::Unusable(Unseen::LeftOut)
                 }
                 (None, None) => Sight::Absent,
@@ -238,12 +243,6 @@ impl Remembered {
             anomalies: self.anomalies,
         }
     }
-}
-
-/// The last lease by name of which the reading has a row, whether or not it can be used.
-fn last_read(rows: &[Row], spoilt: &BTreeMap<&str, Unseen>) -> Option<Arc<str>> {
-    let row = rows.last().and_then(|row| row.lease.clone());
-    row.max(spoilt.last_key_value().map(|(name, _)| Arc::from(*name)))
 }
 
 #[cfg(test)]

@@ -64,8 +64,14 @@ fn taken(read: u64) -> Taken {
         progress_epoch: Some(Epoch(read)),
         ..Row::default()
     };
-    let reading =
-        Reading { store_now: now, columns: Columns::all(), rows: vec![row], rejected: Vec::new(), over_limit: 0 };
+    let reading = Reading {
+        store_now: now,
+        columns: Columns::all(),
+        rows: vec![row],
+        rejected: Vec::new(),
+        over_limit: 0,
+        last_kept: None,
+    };
     let at = At { began: Duration::from_secs(read), ended: Duration::from_secs(read) };
     Taken { reading, at, clock_offset: 0.0 }
 }

@@ -36,7 +36,7 @@ use tokio::time::Instant;
 
 use crate::lease::{At, ReadFailure, Reading};
 
-pub use limit::{Kept, Limited, Scope};
+pub use limit::{CappedRecords, RecordLimiter, Scope};
 pub use server::{Host, Identity, Password, PasswordFile, Server, Tls};
 pub use statement::Statement;
 pub use zone::{NoZone, SessionZone, Zone};

@@ -2,6 +2,7 @@
 
 mod access;
 mod contract;
+mod many;
 mod rows;
 mod types;
 

@@ -55,6 +55,7 @@ impl Driver for Script {
                 rows: Vec::new(),
                 rejected: Vec::new(),
                 over_limit: 0,
+                last_kept: None,
             },
             at: At { began: Duration::ZERO, ended: Duration::ZERO },
             clock_offset: 0.0,

@@ -20,7 +20,7 @@ use tokio::time::Instant;
 
 use super::column::{Value, columns};
 use super::link::{Driver, Link};
-use super::rows::{Decoder, no_row};
+use super::rows::{Decoder, give_way, no_row};
 use super::transport::{Pem, pem};
 use super::{Host, ReadError, ReadResult, Scope, Server, SessionZone, Statement, Store, Tls, Zone};
 use crate::clock;
@@ -108,6 +108,7 @@ impl Reader {
                 (Some(bytes), Some(kind)) => kind.value(bytes, self.database.time_zone),
                 _ => Value::Null,
             })?;
+            give_way().await;
             row = rows.try_next().await.map_err(|error| asked.error(error))?;
         }
         decoder.finish(at, wall_clock)

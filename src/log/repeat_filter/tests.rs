@@ -14,7 +14,7 @@ fn of(source: &str) -> Subject {
     Subject { module: "observer", source: source.to_owned() }
 }
 
-fn take(repeats: &mut Repeats<&'static str>, seconds: u64, line: &'static str) -> Vec<(&'static str, u64)> {
+fn take(repeats: &mut RepeatFilter<&'static str>, seconds: u64, line: &'static str) -> Vec<(&'static str, u64)> {
     shown(repeats.take(at(seconds), of("jobs"), Pace::Once, line))
 }
 
@@ -24,7 +24,7 @@ fn shown<L>(said: Vec<Said<L>>) -> Vec<(L, u64)> {
 
 #[test]
 fn each_kind_is_said_at_once_and_then_the_latest_once_a_period() {
-    let mut repeats = Repeats::new(MINUTE);
+    let mut repeats = RepeatFilter::new(MINUTE);
     assert_eq!(take(&mut repeats, 0, "bad"), [("bad", 0)]);
     assert_eq!(repeats.next(), None, "nothing is held back");
     assert_eq!(take(&mut repeats, 1, "good"), [("good", 0)]);
@@ -42,7 +42,7 @@ fn each_kind_is_said_at_once_and_then_the_latest_once_a_period() {
 
 #[test]
 fn another_line_is_said_at_once_and_no_older_one_after_it() {
-    let mut repeats = Repeats::new(MINUTE);
+    let mut repeats = RepeatFilter::new(MINUTE);
     take(&mut repeats, 0, "refused");
     assert_eq!(take(&mut repeats, 1, "refused"), []);
     assert_eq!(take(&mut repeats, 2, "timeout"), [("timeout", 1)]);
@@ -51,7 +51,7 @@ fn another_line_is_said_at_once_and_no_older_one_after_it() {
 
 #[test]
 fn one_source_does_not_hold_back_another() {
-    let mut repeats = Repeats::new(MINUTE);
+    let mut repeats = RepeatFilter::new(MINUTE);
     for source in ["a", "b"] {
         assert_eq!(shown(repeats.take(at(0), of(source), Pace::Once, "bad")), [("bad", 0)]);
     }
@@ -64,7 +64,7 @@ fn one_source_does_not_hold_back_another() {
 
 #[test]
 fn what_somebody_asked_for_is_said_each_time_up_to_a_limit() {
-    let mut repeats = Repeats::new(MINUTE);
+    let mut repeats = RepeatFilter::new(MINUTE);
     let mut said = 0;
     for _ in 0..150 {
         said += repeats.take(at(0), of(""), Pace::Each, "loaded").len();
@@ -75,7 +75,7 @@ fn what_somebody_asked_for_is_said_each_time_up_to_a_limit() {
 
 #[test]
 fn sources_and_lines_without_end_take_no_more_than_some_memory_and_some_lines() {
-    let mut repeats = Repeats::new(MINUTE);
+    let mut repeats = RepeatFilter::new(MINUTE);
     let mut said = 0;
     for number in 0..20_000_u64 {
         let subject = of(&number.to_string());
@@ -97,7 +97,7 @@ proptest! {
     fn every_event_is_said_or_counted_the_last_comes_out_in_time_and_none_is_said_too_often(
         events in proptest::collection::vec((0_u64..20_000, 0_usize..3, 0_usize..4), 1..200)
     ) {
-        let mut repeats = Repeats::new(MINUTE);
+        let mut repeats = RepeatFilter::new(MINUTE);
         let mut now = Duration::ZERO;
         let mut said: Vec<(Duration, (usize, usize, usize), u64)> = Vec::new();
         let mut last = HashMap::new();

@@ -42,7 +42,7 @@ pub(super) struct Said<L> {
 
 /// What was said of late, and what is held back.
 #[derive(Debug)]
-pub(super) struct Repeats<L> {
+pub(super) struct RepeatFilter<L> {
     period: Duration,
     hasher: RandomState,
     stretches: HashMap<Subject, Stretch<L>>,
@@ -69,7 +69,7 @@ struct Held<L> {
     order: u64,
 }
 
-impl<L: Hash> Repeats<L> {
+impl<L: Hash> RepeatFilter<L> {
     /// Nothing was said yet.
     pub(super) fn new(period: Duration) -> Self {
         Self { period, hasher: RandomState::new(), stretches: HashMap::new(), held: 0 }
@@ -134,5 +134,4 @@ fn in_order<L>(mut held: Vec<Held<L>>) -> Vec<Said<L>> {
 }
 
 #[cfg(test)]
-#[path = "repeats/tests.rs"]
 mod tests;
