@@ -7,6 +7,7 @@ use tokio::time::Instant;
 
 use super::exit::Exit;
 use super::manual::Manual;
+use super::open_files::OpenFile;
 use super::print::print;
 use super::serve::{CONFIG_FILE, block_on};
 use super::terminal::Waiting;
@@ -65,10 +66,16 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     }
     let config = sources::configuration(sources::named(arguments.config_file.as_deref())?)?;
     if arguments.connect {
+        print(&warnings(&config))?;
         return block_on(connect(&config))?;
     }
-    print(&summary(&config))?;
+    print(&(summary(&config) + &warnings(&config)))?;
     Ok(Exit::Well)
+}
+
+/// What is likely not meant, a line each.
+fn warnings(config: &Config) -> String {
+    OpenFile::of(config).into_iter().map(|file| format!("warning: {file}\n")).collect()
 }
 
 fn summary(config: &Config) -> String {

@@ -9,6 +9,7 @@ mod listener;
 mod man;
 mod manual;
 mod notify;
+mod open_files;
 mod presets;
 mod print;
 mod reload;

@@ -24,10 +24,6 @@ pub(super) fn checked(http: RawHttp, faults: &mut Faults) -> Vec<(HeaderName, He
             faults.note(line, Problem::Header { value: Shown::new(&name), known });
             continue;
         };
-        // As with every exporter, a blank one is not set.
-        if value.value.is_empty() {
-            continue;
-        }
         let allowed = values.is_empty() || values.contains(&value.value.as_str());
         match (HeaderName::from_bytes(header.as_bytes()), HeaderValue::from_str(&value.value)) {
             (Ok(name), Ok(value)) if allowed => headers.push((name, value)),

@@ -1,17 +1,14 @@
 //! The files that a configuration is made of: what they hold, and how to see that they have changed.
 
-use std::fs::{self, File, Metadata};
-use std::io::Read as _;
-use std::os::unix::fs::MetadataExt as _;
+use std::fs::{self, Metadata};
+use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
 
 use sha2::{Digest as _, Sha256};
 
 use crate::clock;
-use crate::config::FileFault;
+use crate::file::{FileError, LIMIT, PATIENCE, read_blocking};
 
-/// Longer than any such file need be, and short enough for a device to be noticed.
-const LONGEST: u64 = 1024 * 1024;
 /// Two changes within so many seconds may leave a file with one time: file systems count no finer than ticks, some no
 /// finer than seconds.
 const UNSURE: f64 = 2.0;
@@ -28,6 +25,8 @@ pub(super) struct Material {
 enum Stamp {
     Absent,
     Of { device: u64, inode: u64, length: u64, modified: (i64, i64), changed: (i64, i64) },
+    /// A pipe gives what it holds once; it is the same until another is in its place.
+    Pipe { device: u64, inode: u64 },
 }
 
 /// What was read, to be compared with what is there later.
@@ -41,10 +40,10 @@ pub(super) struct Seen {
 
 impl Material {
     /// A whole file.
-    pub(super) fn file(&mut self, path: &Path) -> Result<Vec<u8>, FileFault> {
+    pub(super) fn file(&mut self, path: &Path) -> Result<Vec<u8>, FileError> {
         // Before it is read: a change in between is then seen as one that came after.
         self.seen.push((path.to_owned(), Stamp::of(path)));
-        let read = read(path);
+        let read = read_blocking(path, LIMIT, PATIENCE);
         let content = read.as_ref().map_or_else(|fault| fault.to_string().into_bytes(), Clone::clone);
         self.digest.update(path.as_os_str().as_encoded_bytes());
         self.digest.update((content.len() as u64).to_be_bytes());
@@ -73,31 +72,27 @@ impl Seen {
 impl Stamp {
     fn of(path: &Path) -> Self {
         // Of what a link points at, which is how Kubernetes changes a secret.
-        fs::metadata(path).map_or(Self::Absent, |metadata: Metadata| Self::Of {
-            device: metadata.dev(),
-            inode: metadata.ino(),
-            length: metadata.len(),
-            modified: (metadata.mtime(), metadata.mtime_nsec()),
-            changed: (metadata.ctime(), metadata.ctime_nsec()),
+        fs::metadata(path).map_or(Self::Absent, |metadata: Metadata| {
+            let (device, inode) = (metadata.dev(), metadata.ino());
+            if metadata.file_type().is_fifo() {
+                return Self::Pipe { device, inode };
+            }
+            Self::Of {
+                device,
+                inode,
+                length: metadata.len(),
+                modified: (metadata.mtime(), metadata.mtime_nsec()),
+                changed: (metadata.ctime(), metadata.ctime_nsec()),
+            }
         })
     }
 
     /// Whether a change from now on would show.
     fn is_sure(&self) -> bool {
         match self {
-            Self::Absent => true,
+            Self::Absent | Self::Pipe { .. } => true,
             #[expect(clippy::cast_precision_loss, reason = "seconds since 1970 fit")]
             Self::Of { changed: (seconds, _), .. } => (clock::unix_seconds() - *seconds as f64).abs() > UNSURE,
         }
     }
-}
-
-fn read(path: &Path) -> Result<Vec<u8>, FileFault> {
-    // Opening a pipe, or what else is no file, may take until somebody writes to it.
-    if !fs::metadata(path)?.is_file() {
-        return Err(FileFault::Unreadable);
-    }
-    let mut bytes = Vec::new();
-    let read = File::open(path)?.take(LONGEST + 1).read_to_end(&mut bytes)?;
-    if read as u64 > LONGEST { Err(FileFault::TooLong) } else { Ok(bytes) }
 }

@@ -15,13 +15,14 @@ use sha2::{Digest as _, Sha256};
 use tokio_rustls::TlsAcceptor;
 
 use super::ciphers;
-use super::client::{AllowedName, ClientAuth, Clients};
+use super::client::{AllowedName, Authorities, ClientAuth, Clients};
 use super::flag;
 use super::material::Material;
 use super::problem::{Faults, Problem};
 use super::raw::{RawTls, Text, given};
 use super::validity::NotAfter;
 use crate::config::Shown;
+use crate::file::{PATIENCE, open_to_others, shown};
 
 /// How connections are protected.
 #[derive(Clone)]
@@ -31,7 +32,10 @@ pub(in crate::web) struct Tls {
     rules: [u8; 32],
     requires_certificates: bool,
     admits_nobody: bool,
+    verified_by_system: Option<bool>,
     not_after: Option<NotAfter>,
+    /// The file of its private key, if others than its owner and group have rights to it.
+    open_key: Option<Box<str>>,
 }
 
 impl Tls {
@@ -52,6 +56,16 @@ impl Tls {
     /// Whether no certificate will do.
     pub(super) const fn admits_nobody(&self) -> bool {
         self.admits_nobody
+    }
+
+    /// Whether clients' certificates are verified by what the system trusts, and if so, whether it trusts anybody.
+    pub(super) const fn verified_by_system(&self) -> Option<bool> {
+        self.verified_by_system
+    }
+
+    /// The file of its private key, if others than its owner and group have rights to it.
+    pub(super) fn open_key(&self) -> Option<&str> {
+        self.open_key.as_deref()
     }
 
     /// When the first of the certificates that the exporter presents runs out.
@@ -100,7 +114,8 @@ impl Files<'_> {
                 let line = name.referenced.line();
                 let read = self.material.file(&self.folder.join(&name.value));
                 Some(read.map(|bytes| Pem { key: file.0, line, bytes }).map_err(|fault| {
-                    faults.note(line, Problem::NamedFile { key: file.0, fault });
+                    let path = shown(Path::new(&name.value)).into();
+                    faults.note(line, Problem::NamedFile { key: file.0, path, fault: fault.into() });
                 }))
             }
             (None, None) => None,
@@ -122,6 +137,7 @@ pub(super) fn checked(
     }
     let mut files = Files { folder, material };
     let certificate = files.pem(("cert", tls.cert.take()), ("cert_file", tls.cert_file.take()), faults);
+    let key_path = given(tls.key_file.clone()).map(|name| folder.join(&name.value));
     let key = files.pem(("key", tls.key.take()), ("key_file", tls.key_file.take()), faults);
     let authority =
         files.pem(("client_ca", tls.client_ca.take()), ("client_ca_file", tls.client_ca_file.take()), faults);
@@ -143,12 +159,15 @@ pub(super) fn checked(
     let in_our_order = in_our_order.unwrap_or(true);
     let clients = clients.ok()?;
     let requires_certificates = clients.as_ref().is_some_and(Clients::are_known);
+    let verified_by_system = clients.as_ref().and_then(Clients::are_verified_by_system);
     let admits_nobody = clients.as_ref().is_some_and(Clients::admit_nobody);
     let not_after = identity.cert.iter().filter_map(|certificate| NotAfter::of(certificate)).min();
     match server(provider, &versions, clients, identity, in_our_order) {
         Ok(config) => {
             let acceptor = TlsAcceptor::from(Arc::new(config));
-            Some(Tls { acceptor, rules, requires_certificates, admits_nobody, not_after })
+            let open_key = key_path.filter(|path| !open_to_others(&[path], PATIENCE).is_empty());
+            let open_key = open_key.map(|path| shown(&path).into());
+            Some(Tls { acceptor, rules, requires_certificates, admits_nobody, verified_by_system, not_after, open_key })
         }
         Err(_) => {
             // Otherwise it follows from what is wrong already.
@@ -240,27 +259,34 @@ fn clients(
             wrong(line, Problem::NamesWithoutCertificate);
         }
     }
-    let mut roots = RootCertStore::empty();
+    let verifies = auth.is_some_and(|(auth, _)| auth.verifies());
+    let mut authorities = None;
     match (authority, auth) {
         (Some(Ok(pem)), Some((ClientAuth::Nobody, _))) => wrong(pem.line, Problem::AuthorityWithoutPolicy(pem.key)),
-        (Some(Ok(pem)), _) => match certificates(&pem) {
-            Ok(certificates) => {
-                if certificates.into_iter().any(|certificate| roots.add(certificate).is_err()) {
-                    wrong(pem.line, Problem::BadCertificate(pem.key));
-                }
-            }
+        (Some(Ok(pem)), _) => match authorities_of(&pem) {
+            Ok(certificates) => authorities = verifies.then_some(Authorities::Configured(certificates)),
             Err(problem) => wrong(pem.line, problem),
         },
         (Some(Err(())), _) => sound = false,
-        (None, Some((auth, line))) if auth.verifies() => wrong(line, Problem::NothingToVerifyBy(auth.name())),
+        // As with Go. What cannot be loaded of them is not trusted.
+        (None, _) if verifies => {
+            authorities = Some(Authorities::System(rustls_native_certs::load_native_certs().certs));
+        }
         (None, _) => {}
     }
     match auth {
-        Some((auth, _)) if sound => Clients::new(auth, roots, names, provider).map_err(|()| {
+        Some((auth, _)) if sound => Clients::new(auth, authorities, names, provider).map_err(|()| {
             faults.note(line, Problem::BadCertificate("client_ca_file"));
         }),
         _ => Err(()),
     }
+}
+
+/// The certificates of clients' authorities, each of which can be one.
+fn authorities_of(pem: &Pem) -> Result<Vec<CertificateDer<'static>>, Problem> {
+    let certificates = certificates(pem)?;
+    let usable = |certificate: &CertificateDer<'static>| RootCertStore::empty().add(certificate.clone()).is_ok();
+    if certificates.iter().all(usable) { Ok(certificates) } else { Err(Problem::BadCertificate(pem.key)) }
 }
 
 fn certificates(pem: &Pem) -> Result<Vec<CertificateDer<'static>>, Problem> {
