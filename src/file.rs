@@ -71,7 +71,8 @@ impl From<io::Error> for FileError {
 /// A path as an error or a warning may repeat it: on one line.
 #[must_use]
 pub fn shown(path: &Path) -> String {
-    let letters = |letter: char| if letter.is_control() { letter.escape_default().collect() } else { String::from(letter) };
+    let letters =
+        |letter: char| if letter.is_control() { letter.escape_default().collect() } else { String::from(letter) };
     path.to_string_lossy().chars().map(letters).collect()
 }
 

@@ -26,7 +26,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use crate::duration;
-use crate::file::{FileError, shown};
+use crate::file::FileError;
 use crate::lease::{Policy, TokenKey};
 use crate::near::near;
 use crate::yaml;
@@ -99,9 +99,10 @@ impl Config {
 
     fn checked(raw: &RawConfig, base_dir: &Path, families: Families<'_>, faults: &mut Faults) -> Self {
         let token_key = raw.token_key_file.as_ref().and_then(|path| {
-            let key = file::token_key(&base_dir.join(&path.value)).map_err(|fault| {
-                let path = shown(Path::new(&path.value)).into();
-                Problem::NamedFile { key: "token_key_file", path, fault }
+            let key = file::token_key(&base_dir.join(&path.value)).map_err(|fault| Problem::NamedFile {
+                key: "token_key_file",
+                path: Shown::path(&path.value),
+                fault,
             });
             faults.keep(path.referenced.line(), key)
         });

@@ -99,7 +99,7 @@ pub enum Problem {
     File(FileFault),
     /// A file that the configuration names, as it names it.
     #[error("the file that `{key}` names, {path}, {fault}{}", fault.hint())]
-    NamedFile { key: &'static str, path: Box<str>, fault: FileFault },
+    NamedFile { key: &'static str, path: Shown, fault: FileFault },
     /// What the preset already says.
     #[error("the preset `{preset}` has `{key}: {value}`; leave `{key}` out")]
     FixedByPreset { preset: &'static str, key: &'static str, value: &'static str },
@@ -250,13 +250,24 @@ pub struct Shown(Box<str>);
 
 impl Shown {
     const LONGEST: usize = 60;
+    /// The longest path that Linux takes.
+    const LONGEST_PATH: usize = 4096;
 
     pub(crate) fn new(value: &str) -> Self {
+        Self::up_to(Self::LONGEST, value)
+    }
+
+    /// The path of a file, which is no use in part.
+    pub(crate) fn path(value: &str) -> Self {
+        Self::up_to(Self::LONGEST_PATH, value)
+    }
+
+    fn up_to(longest: usize, value: &str) -> Self {
         if value.contains("://") || value.contains(['@', '=']) {
             return Self("(not shown)".into());
         }
         let mut letters = value.chars();
-        let mut shown: String = letters.by_ref().take(Self::LONGEST).flat_map(char::escape_debug).collect();
+        let mut shown: String = letters.by_ref().take(longest).flat_map(char::escape_debug).collect();
         if letters.next().is_some() {
             shown.push('…');
         }
@@ -311,6 +322,8 @@ mod tests {
         ] {
             assert_eq!(Shown::new(value).to_string(), shown);
         }
+        assert_eq!(Shown::path(&"é".repeat(61)).to_string(), "é".repeat(61));
+        assert_eq!(Shown::path("u:planted@h").to_string(), "(not shown)");
         assert_eq!(Shown::new(&"é".repeat(61)).to_string(), format!("{}…", "é".repeat(60)));
     }
 }

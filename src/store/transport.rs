@@ -57,12 +57,7 @@ pub(super) enum Pem {
 ///
 /// # Errors
 /// [`ReadError::Refused`] when it cannot be read before the deadline, or does not hold what it should.
-pub(super) async fn pem(
-    key: &'static str,
-    path: &Path,
-    holds: Pem,
-    deadline: Instant,
-) -> Result<Vec<u8>, ReadError> {
+pub(super) async fn pem(key: &'static str, path: &Path, holds: Pem, deadline: Instant) -> Result<Vec<u8>, ReadError> {
     let content = named_file(key, path, LIMIT, deadline).await?;
     let (mark, what) = match holds {
         Pem::Certificate => ("-----BEGIN CERTIFICATE-----", "holds no certificate in PEM"),

@@ -169,7 +169,9 @@ impl Database {
             Tls::Verify { ca_file, identity } => {
                 let options = options.ssl_mode(PgSslMode::VerifyFull);
                 let options = match ca_file {
-                    Some(file) => options.ssl_root_cert_from_pem(pem("ca_file", file, Pem::Certificate, deadline).await?),
+                    Some(file) => {
+                        options.ssl_root_cert_from_pem(pem("ca_file", file, Pem::Certificate, deadline).await?)
+                    }
                     None => options,
                 };
                 match identity {

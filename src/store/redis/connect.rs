@@ -99,7 +99,10 @@ impl Keyspace {
                 choose_cryptography();
                 let host = name.to_string();
                 let address = ConnectionAddr::TcpTls { host, port: *port, insecure: false, tls_params: None };
-                (address, Some(certificates(ca_file.as_deref(), identity.as_ref(), deadline).await.map_err(Failed::Told)?))
+                (
+                    address,
+                    Some(certificates(ca_file.as_deref(), identity.as_ref(), deadline).await.map_err(Failed::Told)?),
+                )
             }
         };
         let info = address.into_connection_info()?.set_redis_settings(introduction);

@@ -244,3 +244,6 @@ impl ClientCertVerifier for Clients {
         self.provider.signature_verification_algorithms.supported_schemes()
     }
 }
+
+#[cfg(test)]
+mod tests;

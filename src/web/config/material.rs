@@ -24,9 +24,18 @@ pub(super) struct Material {
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Stamp {
     Absent,
-    Of { device: u64, inode: u64, length: u64, modified: (i64, i64), changed: (i64, i64) },
+    Of {
+        device: u64,
+        inode: u64,
+        length: u64,
+        modified: (i64, i64),
+        changed: (i64, i64),
+    },
     /// A pipe gives what it holds once; it is the same until another is in its place.
-    Pipe { device: u64, inode: u64 },
+    Pipe {
+        device: u64,
+        inode: u64,
+    },
 }
 
 /// What was read, to be compared with what is there later.

@@ -23,6 +23,8 @@ mod watch;
 mod fuzz;
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod toolkit;
 
 use std::fmt;
 use std::path::Path;

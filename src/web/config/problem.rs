@@ -66,7 +66,7 @@ pub enum Problem {
     File(FileFault),
     /// A file that it names, as it names it.
     #[error("the file that `{key}` names, {path}, {fault}{}", fault.hint())]
-    NamedFile { key: &'static str, path: Box<str>, fault: FileFault },
+    NamedFile { key: &'static str, path: Shown, fault: FileFault },
     /// It is not the YAML asked for.
     #[error("{0}")]
     Yaml(String),
@@ -147,9 +147,7 @@ pub enum Problem {
     #[error("a bcrypt hash of cost {cost} cannot be used: it would hold up every answer; make one of cost 4 to {most}")]
     Cost { cost: u32, most: u32 },
     /// A number of requests that cannot be used.
-    #[error(
-        "`burst` cannot be this: `{0}`; write a whole number up to 4294967295, of requests that may come at once"
-    )]
+    #[error("`burst` cannot be this: `{0}`; write a whole number up to 4294967295, of requests that may come at once")]
     Burst(Shown),
     /// A length of time that cannot be used.
     #[error("`interval` cannot be this: `{value}`; {fault}")]

@@ -114,7 +114,7 @@ impl Files<'_> {
                 let line = name.referenced.line();
                 let read = self.material.file(&self.folder.join(&name.value));
                 Some(read.map(|bytes| Pem { key: file.0, line, bytes }).map_err(|fault| {
-                    let path = shown(Path::new(&name.value)).into();
+                    let path = Shown::path(&name.value);
                     faults.note(line, Problem::NamedFile { key: file.0, path, fault: fault.into() });
                 }))
             }

@@ -1,7 +1,7 @@
 //! What can be used, and is likely not what was meant.
 
-use super::{Tls, WebConfig};
 use super::validity::NotAfter;
+use super::{Tls, WebConfig};
 use crate::{clock, log};
 
 /// Something to look at.
@@ -20,7 +20,9 @@ pub enum Warning {
     )]
     SystemAuthorities,
     /// Clients' certificates are to be verified by what the system trusts, and it trusts nobody.
-    #[error("without `client_ca_file`, no client's certificate is trusted, because this system trusts no authority; name yours")]
+    #[error(
+        "without `client_ca_file`, no client's certificate is trusted, because this system trusts no authority; name yours"
+    )]
     NoAuthorities,
     /// A rate lets no request in.
     #[error("`rate_limit` without a `burst`, or with one of 0, refuses every request; set `burst`")]
