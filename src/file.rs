@@ -20,14 +20,14 @@ use tokio::sync::{Notify, Semaphore};
 use tokio::time::{Instant, sleep, timeout_at};
 
 /// The most bytes that a file may have.
-pub const LIMIT: usize = 1024 * 1024;
+pub const MAX_SIZE: usize = 1024 * 1024;
 /// How long reading a file may take where nobody gives a deadline: at the start, and when a configuration is loaded again.
-pub const PATIENCE: Duration = Duration::from_secs(4);
+pub const TIMEOUT: Duration = Duration::from_secs(4);
 
 /// How many threads may read at once.
-const THREADS: usize = 16;
+const MAX_THREADS: usize = 16;
 /// How long to wait before a pipe is looked at again.
-const STEP: Duration = Duration::from_millis(10);
+const POLL_INTERVAL: Duration = Duration::from_millis(10);
 
 /// Why a file was not read, as the predicate of a sentence about it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -52,7 +52,7 @@ pub enum FileError {
     Unfinished,
     /// The file system did not answer in time, now or when the file was last read.
     #[error("was not read in time; look whether its file system answers")]
-    Late,
+    Timeout,
     /// Any other error of the system.
     #[error("cannot be read: {0}")]
     Other(io::ErrorKind),
@@ -70,7 +70,7 @@ impl From<io::Error> for FileError {
 
 /// A path as an error or a warning may repeat it: on one line.
 #[must_use]
-pub fn shown(path: &Path) -> String {
+pub fn escaped(path: &Path) -> String {
     let letters =
         |letter: char| if letter.is_control() { letter.escape_default().collect() } else { String::from(letter) };
     path.to_string_lossy().chars().map(letters).collect()
@@ -83,13 +83,13 @@ pub fn shown(path: &Path) -> String {
 /// # Errors
 /// See [`FileError`]. Its text names neither the path nor what names it in the configuration: the caller knows both.
 pub async fn read(path: &Path, limit: usize, deadline: Instant) -> Result<Vec<u8>, FileError> {
-    let turn = Turn::wait(path, deadline).await?;
+    let lock = PathLock::wait(path, deadline).await?;
     let owned = path.to_owned();
-    // The turn ends with the thread, which may outlive this future.
-    let (opened, _turn) = on_thread(deadline, move || (open(&owned, limit), turn)).await?;
+    // The thread, which may outlive this future, owns the lock.
+    let (opened, _lock) = on_thread(deadline, move || (open(&owned, limit), lock)).await?;
     match opened? {
-        Opened::Content(content) => Ok(content),
-        Opened::Pipe(pipe) => drain(&pipe, limit, deadline).await,
+        OpenedFile::Content(content) => Ok(content),
+        OpenedFile::Pipe(pipe) => read_pipe(&pipe, limit, deadline).await,
     }
 }
 
@@ -97,35 +97,35 @@ pub async fn read(path: &Path, limit: usize, deadline: Instant) -> Result<Vec<u8
 ///
 /// # Errors
 /// As of [`read`].
-pub fn read_blocking(path: &Path, limit: usize, patience: Duration) -> Result<Vec<u8>, FileError> {
-    wait(async { read(path, limit, Instant::now() + patience).await }).and_then(|read| read)
+pub fn read_blocking(path: &Path, limit: usize, timeout: Duration) -> Result<Vec<u8>, FileError> {
+    wait(async { read(path, limit, Instant::now() + timeout).await }).and_then(|read| read)
 }
 
-/// Those of the files to which users other than their owner and group have rights. One of which that cannot be told in time
-/// is not among them, and none on a file system that is mounted read-only, as Kubernetes mounts secrets: there the mode
-/// cannot be changed, and whoever does not mount it does not see the file.
+/// The files to which users other than their owner and group have rights. A file that cannot be looked at in time is left out.
+/// So is one on a file system that is mounted read-only, as Kubernetes mounts secrets: its mode cannot be changed, and
+/// processes without that mount do not see it.
 #[must_use]
-pub fn open_to_others<'a>(paths: &[&'a Path], patience: Duration) -> Vec<&'a Path> {
+pub fn world_accessible<'a>(paths: &[&'a Path], timeout: Duration) -> Vec<&'a Path> {
     let looked = wait(async {
-        let (mut open, deadline) = (Vec::new(), Instant::now() + patience);
+        let (mut accessible, deadline) = (Vec::new(), Instant::now() + timeout);
         for path in paths {
-            if is_open_to_others(path, deadline).await.unwrap_or(false) {
-                open.push(*path);
+            if is_world_accessible(path, deadline).await.unwrap_or(false) {
+                accessible.push(*path);
             }
         }
-        open
+        accessible
     });
     looked.unwrap_or_default()
 }
 
-async fn is_open_to_others(path: &Path, deadline: Instant) -> Result<bool, FileError> {
-    let turn = Turn::wait(path, deadline).await?;
+async fn is_world_accessible(path: &Path, deadline: Instant) -> Result<bool, FileError> {
+    let lock = PathLock::wait(path, deadline).await?;
     let owned = path.to_owned();
-    let (open, _turn) = on_thread(deadline, move || (others_have_rights(&owned), turn)).await?;
-    Ok(open)
+    let (accessible, _lock) = on_thread(deadline, move || (has_world_permissions(&owned), lock)).await?;
+    Ok(accessible)
 }
 
-fn others_have_rights(path: &Path) -> bool {
+fn has_world_permissions(path: &Path) -> bool {
     let open = |metadata: Metadata| {
         let kind = metadata.file_type();
         (kind.is_file() || kind.is_fifo()) && metadata.permissions().mode() & 0o007 != 0
@@ -134,12 +134,12 @@ fn others_have_rights(path: &Path) -> bool {
         && rustix::fs::statvfs(path).is_ok_and(|mounted| !mounted.f_flag.contains(StatVfsMountFlags::RDONLY))
 }
 
-/// Drives a future to its end, wherever that is called from: a thread of a runtime cannot drive another one itself.
+/// Drives a future to its end on a thread of its own, because a thread of a runtime cannot drive another runtime.
 fn wait<T: Send>(future: impl Future<Output = T> + Send) -> Result<T, FileError> {
     let drive = || {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build()?;
         let done = runtime.block_on(future);
-        // A thread that hangs is left behind.
+        // It does not wait for a thread that hangs.
         runtime.shutdown_background();
         Ok::<T, io::Error>(done)
     };
@@ -150,12 +150,12 @@ fn wait<T: Send>(future: impl Future<Output = T> + Send) -> Result<T, FileError>
     driven.map_err(FileError::from)
 }
 
-/// The paths that are being read.
+/// The paths that are locked.
 static READING: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
-/// Tells that one of them no longer is.
-static ENDED: Notify = Notify::const_new();
-/// The threads that may read now.
-static FREE_THREADS: Semaphore = Semaphore::const_new(THREADS);
+/// Notified each time that one is released.
+static RELEASED: Notify = Notify::const_new();
+/// A permit for each thread that may still be started.
+static THREAD_SLOTS: Semaphore = Semaphore::const_new(MAX_THREADS);
 
 fn reading() -> MutexGuard<'static, BTreeSet<PathBuf>> {
     // Every change to it is one call, so a panic elsewhere leaves nothing half done.
@@ -163,71 +163,71 @@ fn reading() -> MutexGuard<'static, BTreeSet<PathBuf>> {
 }
 
 /// The right to read one path, which one reader has at a time.
-struct Turn(PathBuf);
+struct PathLock(PathBuf);
 
-impl Turn {
+impl PathLock {
     async fn wait(path: &Path, deadline: Instant) -> Result<Self, FileError> {
-        let mut ended = std::pin::pin!(ENDED.notified());
+        let mut released = std::pin::pin!(RELEASED.notified());
         loop {
-            // Before the path is looked for: whoever ends in between is heard of too.
-            ended.as_mut().enable();
+            // Before the path is looked for, so that a release in between is not missed.
+            released.as_mut().enable();
             if reading().insert(path.to_owned()) {
                 return Ok(Self(path.to_owned()));
             }
-            timeout_at(deadline, ended.as_mut()).await.map_err(|_| FileError::Late)?;
-            ended.set(ENDED.notified());
+            timeout_at(deadline, released.as_mut()).await.map_err(|_| FileError::Timeout)?;
+            released.set(RELEASED.notified());
         }
     }
 }
 
-impl Drop for Turn {
+impl Drop for PathLock {
     fn drop(&mut self) {
         reading().remove(&self.0);
-        ENDED.notify_waiters();
+        RELEASED.notify_waiters();
     }
 }
 
-/// Does a job on a blocking thread. If it is late, the thread and all that the job owns are left behind until it returns.
+/// Does a job on a blocking thread. A job that is late keeps the thread, and all that it owns, until it returns.
 async fn on_thread<T: Send + 'static>(
     deadline: Instant,
     job: impl FnOnce() -> T + Send + 'static,
 ) -> Result<T, FileError> {
-    // It is never closed.
-    let Ok(Ok(free)) = timeout_at(deadline, FREE_THREADS.acquire()).await else { return Err(FileError::Late) };
+    // The semaphore is never closed.
+    let Ok(Ok(slot)) = timeout_at(deadline, THREAD_SLOTS.acquire()).await else { return Err(FileError::Timeout) };
     let thread = tokio::task::spawn_blocking(move || {
-        let _free = free;
+        let _slot = slot;
         job()
     });
     match timeout_at(deadline, thread).await {
         Ok(Ok(done)) => Ok(done),
-        // It panicked, which is told elsewhere, or the process ends.
+        // The job panicked, which the panic hook tells, or the runtime shuts down.
         Ok(Err(_)) => Err(FileError::Other(io::ErrorKind::Interrupted)),
-        Err(_) => Err(FileError::Late),
+        Err(_) => Err(FileError::Timeout),
     }
 }
 
 /// A file that was opened.
-enum Opened {
+enum OpenedFile {
     /// All that is in a regular file.
     Content(Vec<u8>),
     /// A pipe, of which nothing was read.
     Pipe(File),
 }
 
-fn open(path: &Path, limit: usize) -> Result<Opened, FileError> {
+fn open(path: &Path, limit: usize) -> Result<OpenedFile, FileError> {
     // Opening a device may already do something.
     check_kind(std::fs::metadata(path)?.file_type())?;
-    // A pipe without a writer would otherwise keep the thread, and a terminal become that of the process.
+    // Otherwise a pipe without a writer would keep the thread, and a terminal would become that of the process.
     let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC | OFlags::NOCTTY;
     let file = File::from(rustix::fs::open(path, flags, Mode::empty()).map_err(io::Error::from)?);
     let kind = file.metadata()?.file_type();
     check_kind(kind)?;
     if kind.is_fifo() {
-        return Ok(Opened::Pipe(file));
+        return Ok(OpenedFile::Pipe(file));
     }
     let mut content = Vec::new();
     file.take(limit as u64 + 1).read_to_end(&mut content)?;
-    if content.len() > limit { Err(FileError::TooLong(limit)) } else { Ok(Opened::Content(content)) }
+    if content.len() > limit { Err(FileError::TooLong(limit)) } else { Ok(OpenedFile::Content(content)) }
 }
 
 fn check_kind(kind: FileType) -> Result<(), FileError> {
@@ -243,13 +243,13 @@ fn check_kind(kind: FileType) -> Result<(), FileError> {
     }))
 }
 
-/// Reads a pipe, which never blocks, to its end.
-async fn drain(mut pipe: &File, limit: usize, deadline: Instant) -> Result<Vec<u8>, FileError> {
+/// Reads a pipe that was opened not to block, to its end.
+async fn read_pipe(mut pipe: &File, limit: usize, deadline: Instant) -> Result<Vec<u8>, FileError> {
     let (mut content, mut buffer) = (Vec::new(), vec![0; 16 * 1024]);
     let mut has_writer = false;
     loop {
         match pipe.read(&mut buffer) {
-            // Without a writer a pipe is at its end before anything came.
+            // A pipe that no writer has opened yet is at its end too.
             Ok(0) if has_writer => return Ok(content),
             Ok(0) => {}
             Ok(length) => {
@@ -267,7 +267,7 @@ async fn drain(mut pipe: &File, limit: usize, deadline: Instant) -> Result<Vec<u
         if Instant::now() >= deadline {
             return Err(if has_writer { FileError::Unfinished } else { FileError::NoWriter });
         }
-        sleep(STEP).await;
+        sleep(POLL_INTERVAL).await;
     }
 }
 

@@ -6,8 +6,8 @@ use clap::Args;
 use tokio::time::Instant;
 
 use super::exit::Exit;
+use super::exposed_secrets::ExposedSecret;
 use super::manual::Manual;
-use super::open_files::OpenFile;
 use super::print::print;
 use super::serve::{CONFIG_FILE, block_on};
 use super::terminal::Waiting;
@@ -75,7 +75,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
 
 /// What is likely not meant, a line each.
 fn warnings(config: &Config) -> String {
-    OpenFile::of(config).into_iter().map(|file| format!("warning: {file}\n")).collect()
+    ExposedSecret::of(config).into_iter().map(|file| format!("warning: {file}\n")).collect()
 }
 
 fn summary(config: &Config) -> String {

@@ -12,8 +12,8 @@ use tokio::time::timeout;
 use tracing::{error, info, warn};
 
 use super::exporter::Exporter;
+use super::exposed_secrets::ExposedSecret;
 use super::notify::Notify;
-use super::open_files::OpenFile;
 use super::{Failure, sources};
 use crate::config::{Config, Source};
 use crate::lease::TokenKey;
@@ -30,8 +30,8 @@ pub(super) struct Reload {
     process_key: TokenKey,
     now: Followed,
     observable: fn(&Source, &TokenKey) -> Observable,
-    /// Files that the log has told to be open to more users than need them.
-    told: BTreeSet<OpenFile>,
+    /// The exposed secrets that the log has told.
+    reported: BTreeSet<ExposedSecret>,
     /// The web configuration, if there is one. It is taken as it changes; here it is asked whether it was.
     web: Option<Arc<Watched>>,
 }
@@ -67,11 +67,11 @@ impl Reload {
         let process_key = sources::random_key()?;
         let key = config.token_key.clone().unwrap_or_else(|| process_key.clone());
         let observer = sources::observer(&config, &key);
-        let mut told = BTreeSet::new();
-        tell(OpenFile::of(&config), &mut told);
+        let mut reported = BTreeSet::new();
+        report(ExposedSecret::of(&config), &mut reported);
         let (file, observable) = (file.to_owned(), sources::observable);
         let now = Followed { key, sources: config.sources.into() };
-        Ok((Self { file, process_key, now, observable, told, web: None }, observer))
+        Ok((Self { file, process_key, now, observable, reported, web: None }, observer))
     }
 
     /// The same, beside a web configuration.
@@ -136,8 +136,8 @@ impl Reload {
 
     /// What is loaded now.
     async fn next(&mut self, observer: Observer) -> Result<Next, Failure> {
-        let (config, open_files) = self.load().await?;
-        tell(open_files, &mut self.told);
+        let (config, exposed_secrets) = self.load().await?;
+        report(exposed_secrets, &mut self.reported);
         let key = config.token_key.clone().unwrap_or_else(|| self.process_key.clone());
         let following = follow(config, key, self.now.clone(), self.observable, observer);
         // On a task of its own: a panic ends this reload, and not the exporter.
@@ -145,29 +145,31 @@ impl Reload {
         followed.map_err(|_| Failure::System("going by the configuration ended unexpectedly".to_owned()))?
     }
 
-    async fn load(&self) -> Result<(Config, BTreeSet<OpenFile>), Failure> {
+    async fn load(&self) -> Result<(Config, BTreeSet<ExposedSecret>), Failure> {
         let file = self.file.clone();
         // A file system may be slow, and requests must not wait for it.
         let loading = tokio::task::spawn_blocking(move || {
             let config = sources::configuration(&file)?;
-            let open_files = OpenFile::of(&config);
-            Ok((config, open_files))
+            let exposed_secrets = ExposedSecret::of(&config);
+            Ok((config, exposed_secrets))
         });
         // Nor must the next reload.
         match timeout(LONGEST_LOAD, loading).await {
             Ok(Ok(loaded)) => loaded,
             Ok(Err(_)) => Err(Failure::System("reading the configuration ended unexpectedly".to_owned())),
-            Err(_) => Err(Failure::System("reading the configuration takes too long; is it a file?".to_owned())),
+            Err(_) => Err(Failure::System(
+                "reading the configuration takes too long; look whether its file system answers".to_owned(),
+            )),
         }
     }
 }
 
-/// Has the log tell of files that are open to more users than need them, of each once.
-fn tell(open: BTreeSet<OpenFile>, told: &mut BTreeSet<OpenFile>) {
-    for file in open.difference(told) {
-        warn!(target: log::ACT, warning = %file, "a secret is open to more users than need it");
+/// Has the log tell of exposed secrets, of each once.
+fn report(exposed: BTreeSet<ExposedSecret>, reported: &mut BTreeSet<ExposedSecret>) {
+    for secret in exposed.difference(reported) {
+        warn!(target: log::ACT, warning = %secret, "a secret is open to more users than need it");
     }
-    told.extend(open);
+    reported.extend(exposed);
 }
 
 /// Has a configuration followed by another. What is read as before goes on.

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::file::{LIMIT, PATIENCE, read_blocking};
+use crate::file::{MAX_SIZE, TIMEOUT, read_blocking};
 use crate::lease::TokenKey;
 
 use super::problem::FileFault;
@@ -13,12 +13,12 @@ const SHORTEST_KEY: usize = 16;
 
 /// The text of a configuration file.
 pub(super) fn text(path: &Path) -> Result<String, FileFault> {
-    String::from_utf8(read_blocking(path, LIMIT, PATIENCE)?).map_err(|_| FileFault::NotText)
+    String::from_utf8(read_blocking(path, MAX_SIZE, TIMEOUT)?).map_err(|_| FileFault::NotText)
 }
 
 /// The key in a file, without the newline that an editor leaves at its end.
 pub(super) fn token_key(path: &Path) -> Result<TokenKey, FileFault> {
-    let bytes = read_blocking(path, LONGEST_KEY, PATIENCE)?;
+    let bytes = read_blocking(path, LONGEST_KEY, TIMEOUT)?;
     let key = bytes.strip_suffix(b"\n").unwrap_or(&bytes);
     let key = key.strip_suffix(b"\r").unwrap_or(key);
     if key.len() < SHORTEST_KEY {
@@ -65,10 +65,10 @@ mod tests {
     fn a_configuration_is_a_file_of_at_most_a_mebibyte() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("exporter.yml");
-        std::fs::write(&path, vec![b'#'; LIMIT]).unwrap();
-        assert_eq!(text(&path).map(|text| text.len()), Ok(LIMIT));
-        std::fs::write(&path, vec![b'#'; LIMIT + 1]).unwrap();
-        assert_eq!(text(&path), Err(FileError::TooLong(LIMIT).into()));
+        std::fs::write(&path, vec![b'#'; MAX_SIZE]).unwrap();
+        assert_eq!(text(&path).map(|text| text.len()), Ok(MAX_SIZE));
+        std::fs::write(&path, vec![b'#'; MAX_SIZE + 1]).unwrap();
+        assert_eq!(text(&path), Err(FileError::TooLong(MAX_SIZE).into()));
         assert_eq!(text(Path::new("/dev/zero")), Err(FileError::Kind("a device").into()));
     }
 }

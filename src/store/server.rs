@@ -127,7 +127,7 @@ impl PasswordFile {
     }
 }
 
-/// How long before the end of a reading its files have to be read: so it is told which of them was not.
+/// How long before the deadline of a reading its files have to be read, at the most: so the error can name the one that was not.
 const MARGIN: Duration = Duration::from_millis(100);
 
 /// Reads the file that `key` of the configuration names, anew for each connection.
@@ -140,14 +140,15 @@ pub(super) async fn named_file(
     limit: usize,
     deadline: Instant,
 ) -> Result<Vec<u8>, ReadError> {
-    let deadline = deadline.checked_sub(MARGIN).unwrap_or(deadline);
+    let left = deadline.saturating_duration_since(Instant::now());
+    let deadline = deadline.checked_sub(MARGIN.min(left / 4)).unwrap_or(deadline);
     let read = file::read(path, limit, deadline).await;
     read.map_err(|error: FileError| unusable(key, path, &error.to_string()))
 }
 
 /// Says what is wrong with the file that `key` of the configuration names.
 pub(super) fn unusable(key: &'static str, path: &Path, what: &str) -> ReadError {
-    ReadError::Refused(format!("the file that `{key}` names, {}, {what}", file::shown(path)))
+    ReadError::Refused(format!("the file that `{key}` names, {}, {what}", file::escaped(path)))
 }
 
 impl Password {

@@ -7,7 +7,7 @@ use tokio::time::Instant;
 
 use super::ReadError;
 use super::server::{named_file, unusable};
-use crate::file::LIMIT;
+use crate::file::MAX_SIZE;
 
 /// Says of a connection that could not be made, or broke, what happened. No address, path or name is told.
 pub(super) fn broken(error: &io::Error) -> ReadError {
@@ -58,7 +58,7 @@ pub(super) enum Pem {
 /// # Errors
 /// [`ReadError::Refused`] when it cannot be read before the deadline, or does not hold what it should.
 pub(super) async fn pem(key: &'static str, path: &Path, holds: Pem, deadline: Instant) -> Result<Vec<u8>, ReadError> {
-    let content = named_file(key, path, LIMIT, deadline).await?;
+    let content = named_file(key, path, MAX_SIZE, deadline).await?;
     let (mark, what) = match holds {
         Pem::Certificate => ("-----BEGIN CERTIFICATE-----", "holds no certificate in PEM"),
         Pem::Key => ("PRIVATE KEY-----", "holds no private key in PEM"),

@@ -12,7 +12,7 @@ use rustls::server::danger::{ClientCertVerified, ClientCertVerifier};
 use rustls::{CertificateError, DigitallySignedStruct, DistinguishedName, Error, RootCertStore, SignatureScheme};
 use webpki::EndEntityCert;
 
-use super::validity::check_client;
+use super::validity::check_client_certificate;
 
 /// What Go calls a server's policy for client authentication.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,7 +55,7 @@ impl ClientAuth {
 }
 
 /// The authorities of clients' certificates.
-pub(super) enum Authorities {
+pub(super) enum ClientRoots {
     /// Those that the configuration gives. Like each of them, a certificate that is one of them itself is trusted.
     Configured(Vec<CertificateDer<'static>>),
     /// Those that the system trusts.
@@ -63,7 +63,7 @@ pub(super) enum Authorities {
 }
 
 /// What a certificate is verified by.
-struct Verification {
+struct ChainVerifier {
     /// `None` where the system trusts nobody, and so no certificate is trusted.
     chains: Option<Arc<dyn ClientCertVerifier>>,
     /// Certificates that are trusted themselves, whoever signed them.
@@ -72,16 +72,16 @@ struct Verification {
     is_configured: bool,
 }
 
-impl Verification {
+impl ChainVerifier {
     /// An error where a configured certificate cannot be used.
-    fn new(authorities: Authorities, provider: &Arc<CryptoProvider>) -> Result<Self, ()> {
+    fn new(authorities: ClientRoots, provider: &Arc<CryptoProvider>) -> Result<Self, ()> {
         let mut roots = RootCertStore::empty();
         let (trusted, is_configured) = match authorities {
-            Authorities::Configured(certificates) => {
+            ClientRoots::Configured(certificates) => {
                 certificates.iter().try_for_each(|certificate| roots.add(certificate.clone()).map_err(|_| ()))?;
                 (certificates, true)
             }
-            Authorities::System(certificates) => {
+            ClientRoots::System(certificates) => {
                 roots.add_parsable_certificates(certificates);
                 (Vec::new(), false)
             }
@@ -104,7 +104,7 @@ impl Verification {
         // As with Go, a certificate that is trusted itself needs no chain; the library takes none of an authority there.
         if self.trusted.contains(end_entity) {
             EndEntityCert::try_from(end_entity).map_err(|_| Error::from(CertificateError::BadEncoding))?;
-            return check_client(end_entity, now).map_err(Error::from);
+            return check_client_certificate(end_entity, now).map_err(Error::from);
         }
         match &self.chains {
             Some(chains) => chains.verify_client_cert(end_entity, intermediates, now).map(drop),
@@ -117,7 +117,7 @@ impl Verification {
 pub(super) struct Clients {
     required: bool,
     /// How certificates are verified; `None` where any certificate will do.
-    verification: Option<Verification>,
+    verifier: Option<ChainVerifier>,
     /// One of these must be in the certificate, if there are any to be in it: none of none is.
     names: Option<Vec<AllowedName>>,
     provider: Arc<CryptoProvider>,
@@ -157,12 +157,12 @@ impl Clients {
     /// certificate will do.
     pub(super) fn new(
         auth: ClientAuth,
-        authorities: Option<Authorities>,
+        authorities: Option<ClientRoots>,
         names: Option<Vec<AllowedName>>,
         provider: &Arc<CryptoProvider>,
     ) -> Result<Option<Self>, ()> {
-        let verification = authorities.map(|authorities| Verification::new(authorities, provider)).transpose()?;
-        let clients = Self { required: auth.requires(), verification, names, provider: Arc::clone(provider) };
+        let verifier = authorities.map(|authorities| ChainVerifier::new(authorities, provider)).transpose()?;
+        let clients = Self { required: auth.requires(), verifier, names, provider: Arc::clone(provider) };
         Ok((auth != ClientAuth::Nobody).then_some(clients))
     }
 }
@@ -171,14 +171,14 @@ impl Clients {
     /// Whether each needs a certificate of an authority that the configuration names, or one with a name that it names.
     /// Somebody whom the system trusts signs a certificate for anybody.
     pub(super) fn are_known(&self) -> bool {
-        let known = |verification: &Verification| verification.is_configured || self.names.is_some();
-        self.required && self.verification.as_ref().is_some_and(known)
+        let known = |verifier: &ChainVerifier| verifier.is_configured || self.names.is_some();
+        self.required && self.verifier.as_ref().is_some_and(known)
     }
 
     /// Whether certificates are verified by what the system trusts, and if so, whether it trusts anybody.
-    pub(super) fn are_verified_by_system(&self) -> Option<bool> {
-        let verification = self.verification.as_ref().filter(|verification| !verification.is_configured)?;
-        Some(verification.chains.is_some())
+    pub(super) fn system_roots(&self) -> Option<bool> {
+        let verifier = self.verifier.as_ref().filter(|verifier| !verifier.is_configured)?;
+        Some(verifier.chains.is_some())
     }
 
     /// Whether no certificate will do.
@@ -199,7 +199,7 @@ impl ClientCertVerifier for Clients {
     }
 
     fn root_hint_subjects(&self) -> &[DistinguishedName] {
-        let chains = self.verification.as_ref().and_then(|verification| verification.chains.as_ref());
+        let chains = self.verifier.as_ref().and_then(|verifier| verifier.chains.as_ref());
         chains.map_or(&[], |chains| chains.root_hint_subjects())
     }
 
@@ -209,8 +209,8 @@ impl ClientCertVerifier for Clients {
         intermediates: &[CertificateDer<'_>],
         now: UnixTime,
     ) -> Result<ClientCertVerified, Error> {
-        if let Some(verification) = &self.verification {
-            verification.verify(end_entity, intermediates, now)?;
+        if let Some(verifier) = &self.verifier {
+            verifier.verify(end_entity, intermediates, now)?;
         }
         if let Some(names) = &self.names {
             let certificate =

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use sha2::{Digest as _, Sha256};
 
 use crate::clock;
-use crate::file::{FileError, LIMIT, PATIENCE, read_blocking};
+use crate::file::{FileError, MAX_SIZE, TIMEOUT, read_blocking};
 
 /// Two changes within so many seconds may leave a file with one time: file systems count no finer than ticks, some no
 /// finer than seconds.
@@ -52,7 +52,7 @@ impl Material {
     pub(super) fn file(&mut self, path: &Path) -> Result<Vec<u8>, FileError> {
         // Before it is read: a change in between is then seen as one that came after.
         self.seen.push((path.to_owned(), Stamp::of(path)));
-        let read = read_blocking(path, LIMIT, PATIENCE);
+        let read = read_blocking(path, MAX_SIZE, TIMEOUT);
         let content = read.as_ref().map_or_else(|fault| fault.to_string().into_bytes(), Clone::clone);
         self.digest.update(path.as_os_str().as_encoded_bytes());
         self.digest.update((content.len() as u64).to_be_bytes());

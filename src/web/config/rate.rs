@@ -18,7 +18,7 @@ pub(in crate::web) struct Rate {
 
 impl Rate {
     /// Whether it lets no request in at all.
-    pub(super) const fn lets_nothing_in(self) -> bool {
+    pub(super) const fn blocks_everything(self) -> bool {
         self.burst == 0
     }
 }

@@ -15,14 +15,14 @@ use sha2::{Digest as _, Sha256};
 use tokio_rustls::TlsAcceptor;
 
 use super::ciphers;
-use super::client::{AllowedName, Authorities, ClientAuth, Clients};
+use super::client::{AllowedName, ClientAuth, ClientRoots, Clients};
 use super::flag;
 use super::material::Material;
 use super::problem::{Faults, Problem};
 use super::raw::{RawTls, Text, given};
 use super::validity::NotAfter;
 use crate::config::Shown;
-use crate::file::{PATIENCE, open_to_others, shown};
+use crate::file::{TIMEOUT, escaped, world_accessible};
 
 /// How connections are protected.
 #[derive(Clone)]
@@ -32,10 +32,10 @@ pub(in crate::web) struct Tls {
     rules: [u8; 32],
     requires_certificates: bool,
     admits_nobody: bool,
-    verified_by_system: Option<bool>,
+    system_roots: Option<bool>,
     not_after: Option<NotAfter>,
     /// The file of its private key, if others than its owner and group have rights to it.
-    open_key: Option<Box<str>>,
+    exposed_key: Option<Box<str>>,
 }
 
 impl Tls {
@@ -59,13 +59,13 @@ impl Tls {
     }
 
     /// Whether clients' certificates are verified by what the system trusts, and if so, whether it trusts anybody.
-    pub(super) const fn verified_by_system(&self) -> Option<bool> {
-        self.verified_by_system
+    pub(super) const fn system_roots(&self) -> Option<bool> {
+        self.system_roots
     }
 
     /// The file of its private key, if others than its owner and group have rights to it.
-    pub(super) fn open_key(&self) -> Option<&str> {
-        self.open_key.as_deref()
+    pub(super) fn exposed_key(&self) -> Option<&str> {
+        self.exposed_key.as_deref()
     }
 
     /// When the first of the certificates that the exporter presents runs out.
@@ -159,15 +159,15 @@ pub(super) fn checked(
     let in_our_order = in_our_order.unwrap_or(true);
     let clients = clients.ok()?;
     let requires_certificates = clients.as_ref().is_some_and(Clients::are_known);
-    let verified_by_system = clients.as_ref().and_then(Clients::are_verified_by_system);
+    let system_roots = clients.as_ref().and_then(Clients::system_roots);
     let admits_nobody = clients.as_ref().is_some_and(Clients::admit_nobody);
     let not_after = identity.cert.iter().filter_map(|certificate| NotAfter::of(certificate)).min();
     match server(provider, &versions, clients, identity, in_our_order) {
         Ok(config) => {
             let acceptor = TlsAcceptor::from(Arc::new(config));
-            let open_key = key_path.filter(|path| !open_to_others(&[path], PATIENCE).is_empty());
-            let open_key = open_key.map(|path| shown(&path).into());
-            Some(Tls { acceptor, rules, requires_certificates, admits_nobody, verified_by_system, not_after, open_key })
+            let exposed_key = key_path.filter(|path| !world_accessible(&[path], TIMEOUT).is_empty());
+            let exposed_key = exposed_key.map(|path| escaped(&path).into());
+            Some(Tls { acceptor, rules, requires_certificates, admits_nobody, system_roots, not_after, exposed_key })
         }
         Err(_) => {
             // Otherwise it follows from what is wrong already.
@@ -263,14 +263,14 @@ fn clients(
     let mut authorities = None;
     match (authority, auth) {
         (Some(Ok(pem)), Some((ClientAuth::Nobody, _))) => wrong(pem.line, Problem::AuthorityWithoutPolicy(pem.key)),
-        (Some(Ok(pem)), _) => match authorities_of(&pem) {
-            Ok(certificates) => authorities = verifies.then_some(Authorities::Configured(certificates)),
+        (Some(Ok(pem)), _) => match client_roots(&pem) {
+            Ok(certificates) => authorities = verifies.then_some(ClientRoots::Configured(certificates)),
             Err(problem) => wrong(pem.line, problem),
         },
         (Some(Err(())), _) => sound = false,
         // As with Go. What cannot be loaded of them is not trusted.
         (None, _) if verifies => {
-            authorities = Some(Authorities::System(rustls_native_certs::load_native_certs().certs));
+            authorities = Some(ClientRoots::System(rustls_native_certs::load_native_certs().certs));
         }
         (None, _) => {}
     }
@@ -283,7 +283,7 @@ fn clients(
 }
 
 /// The certificates of clients' authorities, each of which can be one.
-fn authorities_of(pem: &Pem) -> Result<Vec<CertificateDer<'static>>, Problem> {
+fn client_roots(pem: &Pem) -> Result<Vec<CertificateDer<'static>>, Problem> {
     let certificates = certificates(pem)?;
     let usable = |certificate: &CertificateDer<'static>| RootCertStore::empty().add(certificate.clone()).is_ok();
     if certificates.iter().all(usable) { Ok(certificates) } else { Err(Problem::BadCertificate(pem.key)) }

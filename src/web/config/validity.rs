@@ -27,7 +27,7 @@ pub struct NotAfter(Duration);
 impl NotAfter {
     /// Of a certificate as DER; nothing for what is none, or one that ran out before there was a Unix.
     pub(super) fn of(certificate: &[u8]) -> Option<Self> {
-        Parts::of(certificate)?.not_after.duration_since(UNIX_EPOCH).ok().map(Self)
+        CertificateFields::of(certificate)?.not_after.duration_since(UNIX_EPOCH).ok().map(Self)
     }
 
     /// Seconds since the Unix epoch.
@@ -44,8 +44,8 @@ impl fmt::Display for NotAfter {
 }
 
 /// Whether a certificate that needs no chain may prove now who a client is.
-pub(super) fn check_client(certificate: &[u8], now: UnixTime) -> Result<(), CertificateError> {
-    let parts = Parts::of(certificate).ok_or(CertificateError::BadEncoding)?;
+pub(super) fn check_client_certificate(certificate: &[u8], now: UnixTime) -> Result<(), CertificateError> {
+    let parts = CertificateFields::of(certificate).ok_or(CertificateError::BadEncoding)?;
     let now = UNIX_EPOCH + Duration::from_secs(now.as_secs());
     if now < parts.not_before {
         Err(CertificateError::NotValidYet)
@@ -59,14 +59,14 @@ pub(super) fn check_client(certificate: &[u8], now: UnixTime) -> Result<(), Cert
 }
 
 /// What is read of a certificate.
-struct Parts {
+struct CertificateFields {
     not_before: SystemTime,
     not_after: SystemTime,
     /// Whether it may be used for anything, or for clients.
     is_for_clients: bool,
 }
 
-impl Parts {
+impl CertificateFields {
     /// Of a certificate as DER; nothing for what is none.
     fn of(certificate: &[u8]) -> Option<Self> {
         // RFC 5280, 4.1: what is signed begins with the version, if there is one, the serial number, the algorithm and

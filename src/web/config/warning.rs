@@ -18,18 +18,18 @@ pub enum Warning {
         "without `client_ca_file`, clients' certificates are verified by the authorities that this system trusts, which sign \
          for anybody; name yours"
     )]
-    SystemAuthorities,
+    SystemRoots,
     /// Clients' certificates are to be verified by what the system trusts, and it trusts nobody.
     #[error(
         "without `client_ca_file`, no client's certificate is trusted, because this system trusts no authority; name yours"
     )]
-    NoAuthorities,
+    NoSystemRoots,
     /// A rate lets no request in.
     #[error("`rate_limit` without a `burst`, or with one of 0, refuses every request; set `burst`")]
-    NothingLetIn,
+    RateOfNothing,
     /// Others have rights to the file of the private key.
     #[error("other users have rights to the file that `key_file` names, {0}; take them away with `chmod 600`")]
-    OpenKey(Box<str>),
+    ExposedKey(Box<str>),
     /// The exporter's certificate has run out.
     #[error("the certificate ran out at {0}: clients that verify it do not connect; renew it")]
     RanOut(NotAfter),
@@ -42,14 +42,14 @@ impl WebConfig {
         let tls = self.tls.as_ref();
         let http2 = self.http2.then_some(Warning::Http2);
         let nobody = tls.filter(|tls| tls.admits_nobody()).map(|_| Warning::NobodyAllowed);
-        let authorities = tls.and_then(Tls::verified_by_system).map(|trusts_anybody| match trusts_anybody {
-            true => Warning::SystemAuthorities,
-            false => Warning::NoAuthorities,
+        let authorities = tls.and_then(Tls::system_roots).map(|trusts_anybody| match trusts_anybody {
+            true => Warning::SystemRoots,
+            false => Warning::NoSystemRoots,
         });
-        let nothing = self.rate.filter(|rate| rate.lets_nothing_in()).map(|_| Warning::NothingLetIn);
-        let open_key = tls.and_then(Tls::open_key).map(|path| Warning::OpenKey(path.into()));
+        let nothing = self.rate.filter(|rate| rate.blocks_everything()).map(|_| Warning::RateOfNothing);
+        let exposed_key = tls.and_then(Tls::exposed_key).map(|path| Warning::ExposedKey(path.into()));
         let ran_out = self.not_after().filter(|not_after| not_after.unix_seconds() < now).map(Warning::RanOut);
-        [http2, nobody, authorities, nothing, open_key, ran_out].into_iter().flatten().collect()
+        [http2, nobody, authorities, nothing, exposed_key, ran_out].into_iter().flatten().collect()
     }
 
     /// Has the log say what there is to look at now.

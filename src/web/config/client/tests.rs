@@ -11,7 +11,7 @@ fn der(pem: &str) -> CertificateDer<'static> {
     CertificateDer::from_pem_slice(pem.as_bytes()).unwrap()
 }
 
-fn clients(authorities: Authorities) -> Clients {
+fn clients(authorities: ClientRoots) -> Clients {
     let provider = Arc::new(ring::default_provider());
     Clients::new(ClientAuth::RequireAndVerify, Some(authorities), None, &provider).unwrap().unwrap()
 }
@@ -51,7 +51,7 @@ fn a_certificate_that_is_configured_itself_needs_no_authority_even_if_it_is_one(
     ];
     for (what, change, expected) in cases {
         let own = der(&own_authority(change).0);
-        let clients = clients(Authorities::Configured(vec![own.clone()]));
+        let clients = clients(ClientRoots::Configured(vec![own.clone()]));
         assert_eq!(verified(&clients, &own), expected.map_err(Error::from), "{what}");
         assert!(verified(&clients, &der(&own_authority(change).0)).is_err(), "another one, {what}");
     }
@@ -66,15 +66,15 @@ fn what_the_system_trusts_verifies_without_being_named_to_clients_and_trusts_no_
     let issuer = Issuer::new(params, key);
     let client = CertificateParams::new(vec!["first.example".to_owned()]).unwrap();
     let signed = client.signed_by(&KeyPair::generate().unwrap(), &issuer).unwrap();
-    let system = clients(Authorities::System(vec![authority.der().clone()]));
+    let system = clients(ClientRoots::System(vec![authority.der().clone()]));
     assert_eq!(verified(&system, signed.der()), Ok(()));
     assert!(system.root_hint_subjects().is_empty() && !system.are_known());
-    assert_eq!(system.are_verified_by_system(), Some(true));
+    assert_eq!(system.system_roots(), Some(true));
     assert!(verified(&system, &der(&own_authority(|_| ()).0)).is_err());
-    let nobody = clients(Authorities::System(Vec::new()));
+    let nobody = clients(ClientRoots::System(Vec::new()));
     assert_eq!(verified(&nobody, signed.der()), Err(CertificateError::UnknownIssuer.into()));
-    assert_eq!(nobody.are_verified_by_system(), Some(false));
-    let configured = clients(Authorities::Configured(vec![authority.der().clone()]));
-    assert!(configured.are_known() && configured.are_verified_by_system().is_none());
+    assert_eq!(nobody.system_roots(), Some(false));
+    let configured = clients(ClientRoots::Configured(vec![authority.der().clone()]));
+    assert!(configured.are_known() && configured.system_roots().is_none());
     assert_eq!(configured.root_hint_subjects().len(), 1);
 }
