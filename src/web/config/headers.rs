@@ -24,6 +24,10 @@ pub(super) fn checked(http: RawHttp, faults: &mut Faults) -> Vec<(HeaderName, He
             faults.note(line, Problem::Header { value: Shown::new(&name), known });
             continue;
         };
+        // A blank one of few values is not set. The exporter-toolkit refuses it; a template leaves it for a value not given.
+        if value.value.is_empty() && !values.is_empty() {
+            continue;
+        }
         let allowed = values.is_empty() || values.contains(&value.value.as_str());
         match (HeaderName::from_bytes(header.as_bytes()), HeaderValue::from_str(&value.value)) {
             (Ok(name), Ok(value)) if allowed => headers.push((name, value)),

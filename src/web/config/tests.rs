@@ -138,6 +138,7 @@ fn what_is_likely_not_meant_is_taken_and_warned_of() {
     params.not_after = rcgen::date_time_ymd(2024, 1, 1);
     fs::write(folder.path().join("old.pem"), params.self_signed(&key).unwrap().pem()).unwrap();
     fs::write(folder.path().join("old.key"), key.serialize_pem()).unwrap();
+    fs::set_permissions(folder.path().join("old.key"), fs::Permissions::from_mode(0o600)).unwrap();
     let told = |text: &str, now: f64| {
         let warnings = parse(text, "x.yml", folder.path()).unwrap().warnings(now);
         warnings.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")

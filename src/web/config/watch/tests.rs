@@ -196,8 +196,14 @@ fn a_pipe_is_read_once_and_what_it_gave_holds_until_another_file_is_in_its_place
     writer.join().unwrap();
     let held = watched.held();
     assert!(held.users.is_some());
-    watched.look_twice(|| panic!("it is not read again"));
+    watched.look_twice(|| panic!("nothing is another"));
     assert!(Arc::ptr_eq(&held, &watched.held()) && refusal(&watched).is_none());
+    let other = self::folder();
+    for name in ["server.pem", "server.key"] {
+        std::fs::copy(other.path().join(name), folder.path().join(name)).unwrap();
+    }
+    watched.look_twice(|| ());
+    assert!(!Arc::ptr_eq(&held, &watched.held()) && refusal(&watched).is_none(), "a new pair is taken all the same");
     std::fs::remove_file(&path).unwrap();
     assert_eq!(changed(&watched, &[TLS, USERS, HEADERS].concat()), None);
     assert!(!watched.held().headers.is_empty());
