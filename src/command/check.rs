@@ -6,6 +6,7 @@ use clap::Args;
 use tokio::time::Instant;
 
 use super::exit::Exit;
+use super::exposed_secrets::ExposedSecret;
 use super::manual::Manual;
 use super::print::print;
 use super::serve::{CONFIG_FILE, block_on};
@@ -65,10 +66,16 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     }
     let config = sources::configuration(sources::named(arguments.config_file.as_deref())?)?;
     if arguments.connect {
+        print(&warnings(&config))?;
         return block_on(connect(&config))?;
     }
-    print(&summary(&config))?;
+    print(&(summary(&config) + &warnings(&config)))?;
     Ok(Exit::Well)
+}
+
+/// What is likely not meant, a line each.
+fn warnings(config: &Config) -> String {
+    ExposedSecret::of(config).into_iter().map(|file| format!("warning: {file}\n")).collect()
 }
 
 fn summary(config: &Config) -> String {

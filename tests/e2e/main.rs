@@ -21,6 +21,7 @@ mod documentation;
 #[path = "../exposition/mod.rs"]
 mod exposition;
 mod faults;
+mod files;
 mod formats;
 mod harness;
 mod hostile;

@@ -41,7 +41,7 @@ impl Script {
 impl Driver for Script {
     type Connection = Arc<()>;
 
-    async fn connect(&self) -> Result<Arc<()>, ReadError> {
+    async fn connect(&self, _: Instant) -> Result<Arc<()>, ReadError> {
         Self::step(self.connects.get(self.connected.fetch_add(1, Ordering::Relaxed))).await?;
         Ok(Arc::clone(&self.open))
     }

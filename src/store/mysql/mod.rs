@@ -60,8 +60,8 @@ pub(super) struct Open {
 impl Driver for Reader {
     type Connection = Open;
 
-    async fn connect(&self) -> Result<Open, ReadError> {
-        let options = self.database.options()?;
+    async fn connect(&self, deadline: Instant) -> Result<Open, ReadError> {
+        let options = self.database.options(deadline).await?;
         let connected = match options.connect().await {
             // Who listens on this machine need not be proven, so there it can have what it wants.
             Err(error) if wants_protection(&error) && self.database.server.host.is_local() => {
@@ -122,7 +122,7 @@ impl Database {
         Box::new(Link::new(Reader { database: self, scope }))
     }
 
-    fn options(&self) -> Result<MySqlConnectOptions, ReadError> {
+    async fn options(&self, deadline: Instant) -> Result<MySqlConnectOptions, ReadError> {
         let Self { server, name, .. } = self;
         // What the library would set of its own accord is set before each read, or left as the server has it.
         let options = MySqlConnectOptions::new()
@@ -140,7 +140,7 @@ impl Database {
             Host::Socket(path) => options.socket(path),
         };
         let options = match &server.password {
-            Some(file) => options.password(file.read()?.reveal()),
+            Some(file) => options.password(file.read(deadline).await?.reveal()),
             None => options,
         };
         let Tls::Verify { ca_file, identity } = &server.tls else {
@@ -148,13 +148,13 @@ impl Database {
         };
         let options = options.ssl_mode(MySqlSslMode::VerifyIdentity);
         let options = match ca_file {
-            Some(file) => options.ssl_ca_from_pem(pem("ca_file", file, Pem::Certificate)?),
+            Some(file) => options.ssl_ca_from_pem(pem("ca_file", file, Pem::Certificate, deadline).await?),
             None => options,
         };
         Ok(match identity {
             Some(identity) => options
-                .ssl_client_cert_from_pem(pem("cert_file", &identity.cert_file, Pem::Certificate)?)
-                .ssl_client_key_from_pem(pem("key_file", &identity.key_file, Pem::Key)?),
+                .ssl_client_cert_from_pem(pem("cert_file", &identity.cert_file, Pem::Certificate, deadline).await?)
+                .ssl_client_key_from_pem(pem("key_file", &identity.key_file, Pem::Key, deadline).await?),
             None => options,
         })
     }

@@ -62,8 +62,8 @@ pub(super) struct Open {
 impl Driver for Reader {
     type Connection = Open;
 
-    async fn connect(&self) -> Result<Open, ReadError> {
-        let mut connection = self.database.options()?.connect().await.map_err(read_error)?;
+    async fn connect(&self, deadline: Instant) -> Result<Open, ReadError> {
+        let mut connection = self.database.options(deadline).await?.connect().await.map_err(read_error)?;
         let encoding: String = sqlx::raw_sql("SHOW server_encoding")
             .fetch_one(&mut connection)
             .await
@@ -140,7 +140,7 @@ impl Database {
         Box::new(Link::new(Reader { database: self, scope }))
     }
 
-    fn options(&self) -> Result<PgConnectOptions, ReadError> {
+    async fn options(&self, deadline: Instant) -> Result<PgConnectOptions, ReadError> {
         let Self { server, name, .. } = self;
         // Sizes and formats of numbers are not asked for as text, and a pooler may not know the parameter.
         let options = PgConnectOptions::new_without_pgpass()
@@ -161,7 +161,7 @@ impl Database {
             None => options,
         };
         let options = match &server.password {
-            Some(file) => options.password(file.read()?.reveal()),
+            Some(file) => options.password(file.read(deadline).await?.reveal()),
             None => options,
         };
         Ok(match &server.tls {
@@ -169,13 +169,15 @@ impl Database {
             Tls::Verify { ca_file, identity } => {
                 let options = options.ssl_mode(PgSslMode::VerifyFull);
                 let options = match ca_file {
-                    Some(file) => options.ssl_root_cert_from_pem(pem("ca_file", file, Pem::Certificate)?),
+                    Some(file) => {
+                        options.ssl_root_cert_from_pem(pem("ca_file", file, Pem::Certificate, deadline).await?)
+                    }
                     None => options,
                 };
                 match identity {
                     Some(Identity { cert_file, key_file }) => options
-                        .ssl_client_cert_from_pem(pem("cert_file", cert_file, Pem::Certificate)?)
-                        .ssl_client_key_from_pem(pem("key_file", key_file, Pem::Key)?),
+                        .ssl_client_cert_from_pem(pem("cert_file", cert_file, Pem::Certificate, deadline).await?)
+                        .ssl_client_key_from_pem(pem("key_file", key_file, Pem::Key, deadline).await?),
                     None => options,
                 }
             }

@@ -131,8 +131,8 @@ impl Driver for Reader {
         }
     }
 
-    async fn connect(&self) -> Result<Open, ReadError> {
-        Ok(Open { connection: self.keyspace.open().await?, expiry: Expiry::Time })
+    async fn connect(&self, deadline: Instant) -> Result<Open, ReadError> {
+        Ok(Open { connection: self.keyspace.open(deadline).await?, expiry: Expiry::Time })
     }
 
     async fn read(&mut self, open: &mut Open, _deadline: Instant) -> ReadResult {
