@@ -6,6 +6,7 @@
 
 mod access;
 mod address;
+mod clock;
 mod file;
 #[cfg(test)]
 mod fuzz;
@@ -33,7 +34,7 @@ pub use crate::duration::DurationFault;
 pub use access::Reads;
 pub use glob::GlobFault;
 pub use policies::SourcePolicies;
-pub use problem::{ConfigError, Fault, FileFault, Problem, Shown, YamlFault};
+pub use problem::{ConfigError, Doubt, Fault, FileFault, Problem, Shown, Warning, YamlFault};
 pub use source::{Origin, Source};
 
 use limits::overridden;
@@ -50,6 +51,8 @@ pub struct Config {
     pub token_key: Option<TokenKey>,
     /// The metric families not to expose.
     pub dropped: BTreeSet<String>,
+    /// What can be used as it is, and is hardly what was meant.
+    pub warnings: Vec<Warning>,
 }
 
 /// The metric families, for what a configuration says of them.
@@ -91,7 +94,8 @@ impl Config {
         })?;
         let mut faults = Faults::default();
         let config = Self::checked(&raw, base_dir, families, &mut faults);
-        faults.or(file_name, config)
+        let warnings = faults.warnings(file_name);
+        faults.or(file_name, Self { warnings, ..config })
     }
 
     fn checked(raw: &RawConfig, base_dir: &Path, families: Families<'_>, faults: &mut Faults) -> Self {
@@ -115,7 +119,7 @@ impl Config {
         if raw.leases.iter().any(|entry| !entry.value.alerts.is_empty()) {
             note_alerts_without_ground(&raw.metrics.drop, families.of_alerts, faults);
         }
-        Self { sources, token_key, dropped }
+        Self { sources, token_key, dropped, warnings: Vec::new() }
     }
 }
 
