@@ -28,7 +28,9 @@ fn expression_before(words: &[&str]) -> std::ops::Range<usize> {
             ")" => depth += 1,
             "(" if depth > 0 => depth -= 1,
             "(" | "," | "." | ";" if depth == 0 => return at + 1..end,
-            word if depth == 0 && ["select", "returning", "distinct", "where"].contains(&&*word.to_ascii_lowercase()) => {
+            word if depth == 0
+                && ["select", "returning", "distinct", "where"].contains(&&*word.to_ascii_lowercase()) =>
+            {
                 return at + 1..end;
             }
             _ => {}

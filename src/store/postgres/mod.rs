@@ -108,18 +108,13 @@ impl Reader {
             Some(types) => types,
             None => types.insert(learn(sql, &prelude, stream).await?),
         };
-        let ask =
-            Ask { prelude: &prelude(), sql, scope: &self.scope, zone: self.database.time_zone, types };
+        let ask = Ask { prelude: &prelude(), sql, scope: &self.scope, zone: self.database.time_zone, types };
         reading::read(&ask, stream).await
     }
 }
 
 /// Asks what a query gives, and then what those types are that the server does not have by itself.
-async fn learn(
-    sql: &str,
-    prelude: impl Fn() -> Prelude,
-    stream: &mut MessageStream,
-) -> Result<DatabaseTypes, Failure> {
+async fn learn(sql: &str, prelude: impl Fn() -> Prelude, stream: &mut MessageStream) -> Result<DatabaseTypes, Failure> {
     let described = reading::described(&prelude(), sql, stream).await?;
     let mut types = DatabaseTypes::default();
     if let Some(question) = types.question(described.types()) {
