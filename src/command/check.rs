@@ -33,7 +33,8 @@ pub(super) const MANUAL: Manual = Manual {
 
 /// Check the configuration, and with --connect read each source.
 ///
-/// Everything that is wrong is told at once, each with its line. With --connect, each source is read once, as the
+/// Everything that is wrong is told at once, each with its line. A warning, of what can be used and is hardly meant, changes
+/// nothing of the exit code. With --connect, each source is read once, as the
 /// exporter would, and it is told what it gave, which rows cannot be used and why, and what can never be said of its leases
 /// for lack of a column.
 #[derive(Clone, Debug, Args)]
@@ -65,6 +66,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
         }
     }
     let config = sources::configuration(sources::named(arguments.config_file.as_deref())?)?;
+    print(&config.warnings.iter().map(|warning| format!("{warning}\n")).collect::<String>())?;
     if arguments.connect {
         print(&warnings(&config))?;
         return block_on(connect(&config))?;

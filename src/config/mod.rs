@@ -6,6 +6,7 @@
 
 mod access;
 mod address;
+mod clock;
 mod file;
 #[cfg(test)]
 mod fuzz;
@@ -35,7 +36,7 @@ pub use crate::duration::DurationFault;
 pub use access::Reads;
 pub use glob::GlobFault;
 pub use policies::SourcePolicies;
-pub use problem::{ConfigError, Fault, FileFault, Problem, Shown, YamlFault};
+pub use problem::{ConfigError, Doubt, Fault, FileFault, Problem, Shown, Warning, YamlFault};
 pub use source::{Origin, Source};
 
 use limits::overridden;
@@ -54,6 +55,8 @@ pub struct Config {
     pub token_key_file: Option<PathBuf>,
     /// The metric families not to expose.
     pub dropped: BTreeSet<String>,
+    /// What can be used as it is, and is hardly what was meant.
+    pub warnings: Vec<Warning>,
 }
 
 /// The metric families, for what a configuration says of them.
@@ -94,7 +97,8 @@ impl Config {
         })?;
         let mut faults = Faults::default();
         let config = Self::checked(&raw, base_dir, families, &mut faults);
-        faults.or(file_name, config)
+        let warnings = faults.warnings(file_name);
+        faults.or(file_name, Self { warnings, ..config })
     }
 
     fn checked(raw: &RawConfig, base_dir: &Path, families: Families<'_>, faults: &mut Faults) -> Self {
@@ -122,7 +126,7 @@ impl Config {
             note_alerts_without_ground(&raw.metrics.drop, families.of_alerts, faults);
         }
         let token_key_file = raw.token_key_file.as_ref().map(|path| base_dir.join(&path.value));
-        Self { sources, token_key, token_key_file, dropped }
+        Self { sources, token_key, token_key_file, dropped, warnings: Vec::new() }
     }
 }
 

@@ -56,6 +56,31 @@ pub struct Fault {
     pub problem: Problem,
 }
 
+/// Something that can be used as it is, and is hardly what was meant.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Warning {
+    file: String,
+    line: u64,
+    doubt: Doubt,
+}
+
+impl fmt::Display for Warning {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}: warning: {}", self.file, self.line, self.doubt)
+    }
+}
+
+/// What is hardly meant, and what to write instead.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Doubt {
+    /// A clock that stands still during a transaction.
+    #[error(
+        "the query returns `{0}` as `store_now`, which is when its transaction began and not when its rows were read; \
+         write `clock_timestamp()` or `statement_timestamp()`"
+    )]
+    TransactionClock(&'static str),
+}
+
 /// One thing that is wrong: what, the value if it can hold no secret, and what to do.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
@@ -281,19 +306,32 @@ impl fmt::Display for Shown {
     }
 }
 
-/// The faults found so far.
+/// The faults found so far, and what is doubted.
 #[derive(Debug, Default)]
-pub(super) struct Faults(Vec<Fault>);
+pub(super) struct Faults {
+    faults: Vec<Fault>,
+    doubts: Vec<(u64, Doubt)>,
+}
 
 impl Faults {
     /// Takes note of what is wrong on a line; line 0 is the file as a whole.
     pub(super) fn note(&mut self, line: u64, problem: Problem) {
-        self.0.push(Fault { line: (line > 0).then_some(line), problem });
+        self.faults.push(Fault { line: (line > 0).then_some(line), problem });
+    }
+
+    /// Takes note of what is hardly meant on a line.
+    pub(super) fn doubt(&mut self, line: u64, doubt: Doubt) {
+        self.doubts.push((line, doubt));
+    }
+
+    /// What is hardly meant in a file of this name.
+    pub(super) fn warnings(&self, file: &str) -> Vec<Warning> {
+        self.doubts.iter().map(|&(line, doubt)| Warning { file: file.to_owned(), line, doubt }).collect()
     }
 
     /// How many there are so far.
     pub(super) const fn count(&self) -> usize {
-        self.0.len()
+        self.faults.len()
     }
 
     /// The value, or takes note of why there is none.
@@ -303,7 +341,7 @@ impl Faults {
 
     /// The value, if nothing was wrong.
     pub(super) fn or<T>(self, file: &str, value: T) -> Result<T, ConfigError> {
-        if self.0.is_empty() { Ok(value) } else { Err(ConfigError::new(file, self.0)) }
+        if self.faults.is_empty() { Ok(value) } else { Err(ConfigError::new(file, self.faults)) }
     }
 }
 

@@ -2,6 +2,7 @@
 
 mod access;
 mod contract;
+mod cost;
 mod many;
 mod rows;
 mod types;
