@@ -51,17 +51,17 @@ impl Status {
 
 /// How often each anomaly was noticed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Anomalies([u64; Anomaly::ALL.len()]);
+pub struct Anomalies([u32; Anomaly::ALL.len()]);
 
 impl Anomalies {
     /// How often this one was.
     #[must_use]
-    pub const fn of(&self, anomaly: Anomaly) -> u64 {
-        self.0[anomaly as usize]
+    pub fn of(&self, anomaly: Anomaly) -> u64 {
+        self.0[anomaly as usize].into()
     }
 
     /// Counts one.
     pub const fn count(&mut self, anomaly: Anomaly) {
-        self.0[anomaly as usize] += 1;
+        self.0[anomaly as usize] = self.0[anomaly as usize].saturating_add(1);
     }
 }
