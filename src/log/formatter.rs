@@ -4,8 +4,8 @@ use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::time::{Duration, UNIX_EPOCH};
 
+use tracing::Event;
 use tracing::field::{Field, Visit};
-use tracing::{Event, Level};
 
 use super::Format;
 use super::escape::Escaped;
@@ -17,40 +17,25 @@ pub(super) struct Line {
     timestamp: String,
     /// Everything after the timestamp.
     pairs: String,
+    keys: Vec<String>,
     /// The event's field `source`; empty if it has none.
     pub(super) source: String,
 }
 
 impl Line {
     pub(super) fn of(event: &Event<'_>, format: Format, unix_seconds: f64) -> Self {
-        let mut fields = Fields {
-            format,
-            pairs: String::new(),
-            message: Escaped::default(),
-            keys: Vec::new(),
-            source: String::new(),
-        };
-        event.record(&mut fields);
-        let level = match *event.metadata().level() {
-            Level::ERROR => "error",
-            Level::WARN => "warn",
-            Level::INFO => "info",
-            Level::DEBUG => "debug",
-            Level::TRACE => "trace",
-        };
-        let mut pairs = String::with_capacity(256);
-        for (key, value) in [("level", &Escaped::of(level)), ("msg", &fields.message)] {
-            begin_pair(&mut pairs, format, key);
-            value.append_to(&mut pairs, format);
-        }
-        pairs.push_str(&fields.pairs);
         let since = Duration::try_from_secs_f64(unix_seconds).unwrap_or_default();
         let at = humantime::format_rfc3339_millis(UNIX_EPOCH.checked_add(since).unwrap_or(UNIX_EPOCH));
         let timestamp = match format {
             Format::Logfmt => format!("ts={at}"),
             Format::Json => format!("{{\"ts\":\"{at}\""),
         };
-        Self { format, timestamp, pairs, source: fields.source }
+        let mut line =
+            Self { format, timestamp, pairs: String::with_capacity(256), keys: Vec::new(), source: String::new() };
+        line.push("level", &Escaped::of(event.metadata().level().as_str().to_lowercase()));
+        // The message comes first: the macros put it before the fields.
+        event.record(&mut line);
+        line
     }
 
     /// The whole line, with how many others were left out since the last, and how many could not be written.
@@ -67,6 +52,31 @@ impl Line {
             Format::Json => "}\n",
         });
         line
+    }
+
+    fn push(&mut self, key: &str, value: &Escaped) {
+        begin_pair(&mut self.pairs, self.format, key);
+        value.append_to(&mut self.pairs, self.format);
+    }
+
+    /// The key of a field; another one if there is one of this already, because a reader may keep but one.
+    fn key(&mut self, field: &Field) -> String {
+        let name = field.name();
+        let letters = name.strip_prefix("r#").unwrap_or(name).chars().take(100);
+        let mut key: String =
+            letters.map(|c| if c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | '-') { c } else { '_' }).collect();
+        while matches!(&*key, "" | "ts" | "level" | "msg" | "suppressed" | "lost") || self.keys.contains(&key) {
+            key.push('_');
+        }
+        self.keys.push(key.clone());
+        key
+    }
+
+    /// A number or a truth value, which needs no quotes.
+    fn push_bare(&mut self, field: &Field, value: impl fmt::Display) {
+        let key = self.key(field);
+        begin_pair(&mut self.pairs, self.format, &key);
+        self.pairs.push_str(&value.to_string());
     }
 }
 
@@ -86,49 +96,14 @@ fn begin_pair(line: &mut String, format: Format, key: &str) {
     line.extend([before, key, after]);
 }
 
-/// The fields of an event, as they come.
-struct Fields {
-    format: Format,
-    pairs: String,
-    message: Escaped,
-    keys: Vec<String>,
-    source: String,
-}
-
-impl Fields {
-    /// Begins a pair; under another key if there is one of this already, because a reader may keep but one.
-    fn begin(&mut self, field: &Field) {
-        let name = field.name();
-        let letters = name.strip_prefix("r#").unwrap_or(name).chars().take(100);
-        let mut key: String =
-            letters.map(|c| if c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | '-') { c } else { '_' }).collect();
-        while matches!(&*key, "" | "ts" | "level" | "msg" | "suppressed" | "lost") || self.keys.contains(&key) {
-            key.push('_');
-        }
-        begin_pair(&mut self.pairs, self.format, &key);
-        self.keys.push(key);
-    }
-
-    /// A number or a truth value, which needs no quotes.
-    fn bare(&mut self, field: &Field, value: impl fmt::Display) {
-        self.begin(field);
-        self.pairs.push_str(&value.to_string());
-    }
-}
-
-impl Visit for Fields {
+impl Visit for Line {
     fn record_debug(&mut self, field: &Field, value: &dyn fmt::Debug) {
         let value = Escaped::of(format_args!("{value:?}"));
-        match field.name() {
-            "message" => self.message = value,
-            name => {
-                self.begin(field);
-                value.append_to(&mut self.pairs, self.format);
-                if name == "source" {
-                    value.as_str().clone_into(&mut self.source);
-                }
-            }
+        if field.name() == "source" {
+            value.as_str().clone_into(&mut self.source);
         }
+        let key = if field.name() == "message" { "msg".to_owned() } else { self.key(field) };
+        self.push(&key, &value);
     }
 
     fn record_str(&mut self, field: &Field, value: &str) {
@@ -136,14 +111,14 @@ impl Visit for Fields {
     }
 
     fn record_i64(&mut self, field: &Field, value: i64) {
-        self.bare(field, value);
+        self.push_bare(field, value);
     }
 
     fn record_u64(&mut self, field: &Field, value: u64) {
-        self.bare(field, value);
+        self.push_bare(field, value);
     }
 
     fn record_bool(&mut self, field: &Field, value: bool) {
-        self.bare(field, value);
+        self.push_bare(field, value);
     }
 }

@@ -349,12 +349,16 @@ fn a_file_that_was_cut_short_is_not_read_as_one_without_leases() {
     ));
     let length = fs::metadata(&whole).unwrap().len();
     // Within the last page, before it, and before everything.
-    for (length, told) in [(length - 100, "cut short"), (length - 4096, "damaged"), (0, "is empty")] {
+    for (length, reason, told) in [
+        (length - 100, "store_refused", "cut short"),
+        (length - 4096, "store_refused", "damaged"),
+        (0, "schema_mismatch", "is empty"),
+    ] {
         fs::copy(&whole, &file).unwrap();
         let exporter = Exporter::start(folder.path(), &yaml);
         assert_eq!(says(&exporter.scrape()), ("active", "progressing"));
         fs::File::options().write(true).open(&file).unwrap().set_len(length).unwrap();
-        shows(&exporter, &folder, &yaml, "store_refused", told);
+        shows(&exporter, &folder, &yaml, reason, told);
         fs::copy(&whole, &file).unwrap();
         recovers(&exporter);
     }

@@ -10,6 +10,7 @@ mod query;
 mod tests;
 mod truncation;
 
+use std::fs::Metadata;
 use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
 use std::pin::Pin;
@@ -65,6 +66,12 @@ struct FileState {
 struct FileId {
     device: u64,
     inode: u64,
+}
+
+impl FileId {
+    fn of(file: &Metadata) -> Self {
+        Self { device: file.dev(), inode: file.ino() }
+    }
 }
 
 impl SqliteStore {
@@ -131,10 +138,10 @@ fn attempt(
         // A folder cannot be read, and a pipe would keep its reader waiting for ever.
         return Err(ReadError::Unreachable("what is at the configured path is not a file".to_owned()).into());
     }
-    if metadata.len() == 0 {
+    if metadata.len() <= truncation::EMPTY {
         return Err(truncation::empty().into());
     }
-    let file = FileId { device: metadata.dev(), inode: metadata.ino() };
+    let file = FileId::of(&metadata);
     let state = FileState { modified: (metadata.mtime(), metadata.mtime_nsec()), length: metadata.len() };
     if open.as_ref().is_some_and(|open| open.file != file || open.wal.is_some_and(|wal| wal != state)) {
         *open = None;
@@ -150,7 +157,7 @@ fn attempt(
     // What the file's length is compared with has to be of the same snapshot as the rows.
     let transaction = open.connection.unchecked_transaction()?;
     let taken = query.read(&transaction, deadline, &clock::monotonic)?;
-    truncation::check(&transaction, path)?;
+    truncation::check(&transaction, path, file)?;
     Ok(taken)
 }
 

@@ -15,6 +15,7 @@ use std::path::{Path, PathBuf};
 
 use rusqlite::Connection;
 
+use super::FileId;
 use super::failure::Failure;
 use crate::store::ReadError;
 
@@ -22,16 +23,14 @@ use crate::store::ReadError;
 /// a longer one, pages that the file lacks are taken to be there.
 const MOST_FRAMES: u64 = 16_384;
 
-/// Refuses a file that was cut short. `connection` is within a transaction that has read from it, so the number of pages
-/// and, but for a write-ahead log, the file's length stay as they are.
-pub(super) fn check(connection: &Connection, path: &Path) -> Result<(), Failure> {
+/// Refuses a file that was cut short. `connection` is within a transaction, so that the number of pages and, but for a
+/// write-ahead log, the file's length stay as they are. It was opened on `opened`; a file that has taken its place since
+/// tells nothing of it.
+pub(super) fn check(connection: &Connection, path: &Path, opened: FileId) -> Result<(), Failure> {
     let number = |sql: &str| connection.prepare_cached(sql)?.query_row([], |row| row.get::<_, u32>(0)).map(u64::from);
     let (pages, page_size) = (number("PRAGMA page_count")?, number("PRAGMA page_size")?.max(1));
-    let Ok(length) = fs::metadata(path).map(|file| file.len()) else {
-        // Removed meanwhile: the next reading tells.
-        return Ok(());
-    };
-    let whole = length / page_size;
+    let Some(file) = fs::metadata(path).ok().filter(|file| FileId::of(file) == opened) else { return Ok(()) };
+    let whole = file.len() / page_size;
     if whole >= pages {
         return Ok(());
     }
@@ -46,9 +45,13 @@ pub(super) fn check(connection: &Connection, path: &Path) -> Result<(), Failure>
     Err(cut_short().into())
 }
 
-/// Nothing can be read from an empty file, and SQLite would take its write-ahead log for a stale one and remove it.
+/// The length of a file that SQLite takes for an empty one. It would remove the write-ahead log beside it as a stale one,
+/// so such a file is not opened.
+pub(super) const EMPTY: u64 = 1;
+
+/// What to say of an empty file.
 pub(super) fn empty() -> ReadError {
-    ReadError::Refused("the file is empty: no database was made in it yet, or it was cut short".to_owned())
+    ReadError::SchemaMismatch("the file is empty: no tables were made in it yet, or it was cut short".to_owned())
 }
 
 /// What to say of a file that is shorter than the database in it.
@@ -61,8 +64,9 @@ pub(super) fn is_too_short(path: &Path) -> bool {
     fs::metadata(path).is_ok_and(|file| file.len() < 512)
 }
 
+/// The write-ahead log, which is beside the file itself, wherever a link to that may be.
 fn log_of(path: &Path) -> PathBuf {
-    let mut log = path.as_os_str().to_owned();
+    let mut log = path.canonicalize().unwrap_or_else(|_| path.to_owned()).into_os_string();
     log.push("-wal");
     log.into()
 }
