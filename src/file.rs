@@ -17,7 +17,7 @@ use std::time::Duration;
 
 use rustix::fs::{Mode, OFlags, StatVfsMountFlags};
 use tokio::sync::{Notify, Semaphore};
-use tokio::time::{Instant, sleep, timeout_at};
+use tokio::time::{Instant, sleep_until, timeout_at};
 
 /// The most bytes that a file may have.
 pub const MAX_SIZE: usize = 1024 * 1024;
@@ -264,10 +264,11 @@ async fn read_pipe(mut pipe: &File, limit: usize, deadline: Instant) -> Result<V
             Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
             Err(error) => return Err(error.into()),
         }
-        if Instant::now() >= deadline {
+        let now = Instant::now();
+        if now >= deadline {
             return Err(if has_writer { FileError::Unfinished } else { FileError::NoWriter });
         }
-        sleep(POLL_INTERVAL).await;
+        sleep_until(deadline.min(now + POLL_INTERVAL)).await;
     }
 }
 

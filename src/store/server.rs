@@ -127,7 +127,8 @@ impl PasswordFile {
     }
 }
 
-/// How long before the deadline of a reading its files have to be read, at the most: so the error can name the one that was not.
+/// How long before the deadline of a reading its files have to be read, at the most. Then the error can name the one that was
+/// not.
 const MARGIN: Duration = Duration::from_millis(100);
 
 /// Reads the file that `key` of the configuration names, anew for each connection.
@@ -184,7 +185,24 @@ mod tests {
         for wrong in [&b""[..], b"\n", b"planted\n\n", b"planted\nb", b"planted\0", b"planted\xff", &[b'p'; 70_000]] {
             let error = password(wrong).await.unwrap_err();
             assert!(error.contains("`password_file`") && error.contains("/password, "), "{error}");
-            assert!(!error.contains("planted") && !error.contains("pp"), "{error}");
+            assert!(!error.contains("planted") && !error.contains("pppppppp"), "{error}");
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_file_that_does_not_come_is_told_by_its_path_before_the_reading_is_over() {
+        use rustix::fs::{CWD, FileType, mknodat};
+
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("password");
+        mknodat(CWD, &path, FileType::Fifo, 0o600.into(), 0).unwrap();
+        for seconds in [0.02, 1.0, 60.0] {
+            let deadline = Instant::now() + Duration::from_secs_f64(seconds);
+            let error = PasswordFile::new(path.clone()).read(deadline).await.unwrap_err();
+            assert!(Instant::now() < deadline, "{seconds}");
+            assert_eq!(error.failure().as_str(), "store_refused");
+            let told = format!("names, {}, is a pipe that nobody wrote to in time", path.display());
+            assert!(error.to_string().contains(&told), "{error}");
         }
     }
 

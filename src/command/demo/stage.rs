@@ -3,8 +3,9 @@
 //! The schedulers use the store where it is. The exporter reads it by another way, which can be taken away: an SQLite
 //! file in `store/` through the link `mount`, a server through a relay.
 
-use std::fs;
-use std::io;
+use std::fs::{self, OpenOptions};
+use std::io::{self, Write as _};
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 
 use tempfile::TempDir;
@@ -62,7 +63,8 @@ impl Stage {
     fn furnish(&self) -> io::Result<()> {
         // With a key, `lease-exporter status` beside the demo shows the holders by the same names.
         let key = InstanceToken::random().map_err(io::Error::other)?;
-        fs::write(self.folder.path().join("token.key"), key.as_str())?;
+        let path = self.folder.path().join("token.key");
+        OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)?.write_all(key.as_str().as_bytes())?;
         fs::write(self.config_file(), self.config())?;
         self.way.reveal()
     }

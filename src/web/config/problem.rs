@@ -85,7 +85,9 @@ pub enum Problem {
     )]
     NoKey(&'static str),
     /// A certificate that cannot be read.
-    #[error("a certificate of `{0}` cannot be used; check it with `openssl x509 -noout -text`")]
+    #[error(
+        "a certificate of `{0}` cannot be used; it has to be of X.509 version 3, which `openssl x509 -noout -text` tells"
+    )]
     BadCertificate(&'static str),
     /// A key of a kind that cannot be used.
     #[error(
