@@ -1,4 +1,4 @@
-//! What the text of a query tells of the clock in it.
+//! The clock that a query returns, as far as its text tells.
 
 /// A function of PostgreSQL that gives when the transaction began, if the query returns it as `store_now`.
 ///
@@ -35,7 +35,7 @@ fn expression_before(words: &[&str]) -> std::ops::Range<usize> {
     0..end
 }
 
-/// What no expression goes on behind, so that the name behind it names none.
+/// Words that an expression does not reach across.
 const ENDS: [&str; 14] =
     ["select", "returning", "distinct", "from", "where", "on", "using", "by", "having", "and", "or", "<", ">", "="];
 

@@ -17,8 +17,9 @@ use crate::store::column::{Value, columns};
 use crate::store::rows::{Decoder, no_row};
 use crate::store::{ReadError, Scope, Taken, Zone};
 
-/// After so many rows the decoding gives way to other tasks: to the deadline of the reading as well.
-const ROWS_AT_ONCE: usize = 256;
+/// Each time that so many rows are decoded is a unit of the task's budget (128 of them): once it is spent, other tasks run,
+/// and the deadline of the reading is looked at.
+const ROWS_AT_ONCE: usize = 16;
 
 /// How a transaction begins: what holds in it, a statement each.
 pub(super) struct Prelude(pub(super) Vec<String>);
@@ -44,7 +45,7 @@ impl Prelude {
 /// Ends a pipeline whose transaction has nothing to keep.
 const END: &str = "COMMIT";
 
-/// What a query gives. It is not run, so that a statement which gives nothing never is.
+/// The columns of a query, asked for without running it: a statement that returns none is never run.
 pub(super) async fn described(prelude: &Prelude, sql: &str, stream: &mut MessageStream) -> Result<Described, Failure> {
     let mut pipeline = prelude.pipeline()?;
     pipeline.describe(sql)?;
@@ -96,7 +97,7 @@ pub(super) async fn rows(
     ready(stream).await
 }
 
-/// What a reading needs to know.
+/// Everything that a reading depends on.
 pub(super) struct Ask<'a> {
     pub(super) prelude: &'a Prelude,
     pub(super) sql: &'a str,

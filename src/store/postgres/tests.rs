@@ -124,7 +124,7 @@ async fn a_password_is_not_sent_where_the_connection_should_be_protected_and_is_
     }
 }
 
-/// Positive proof that the others see what there is to see.
+/// The counterpart: where a password is sent, the server of these tests sees it.
 #[tokio::test]
 async fn a_password_is_sent_in_clear_where_the_connection_stays_on_this_machine_or_tls_is_turned_off() {
     let (_folder, password) = secret();
@@ -201,7 +201,7 @@ async fn where_the_prelude_fails_the_query_does_not_run() {
     }
 }
 
-/// What a pooler would give to the next client.
+/// A setting that such a statement changed would be there for the next client of a pooler.
 #[tokio::test]
 async fn a_statement_that_gives_nothing_is_never_run() {
     let database = servers::postgres().database();
@@ -219,7 +219,6 @@ async fn a_statement_that_gives_nothing_is_never_run() {
     assert_eq!(name.as_deref(), Some(&b"lease-exporter"[..]));
 }
 
-/// The same for types that only the database knows: one of them is asked for only once.
 #[tokio::test]
 async fn enums_and_texts_without_case_are_texts_and_other_types_of_a_database_are_not() {
     let database = servers::postgres().database();
