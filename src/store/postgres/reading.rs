@@ -161,7 +161,8 @@ async fn ready(stream: &mut MessageStream) -> Result<(), Failure> {
 }
 
 fn returns_nothing() -> Failure {
-    let text = "the query returns nothing; it must be one SELECT that returns the columns of the reading contract";
+    let text = "the query returns nothing, as one does that would write or set something; it must be one SELECT that \
+                returns the columns of the reading contract";
     ReadError::SchemaMismatch(text.to_owned()).into()
 }
 
