@@ -230,3 +230,45 @@ impl Decoding {
         Ok(self.decoder.finish(At { began: self.began, ended }, wall_clock)?)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use tokio::io::{AsyncWriteExt, duplex};
+
+    use super::*;
+
+    #[tokio::test]
+    async fn other_tasks_run_while_many_rows_are_decoded() {
+        let row = [&b"D\0\0\0\x12\0\x01\0\0\0\x08"[..], &1_i64.to_be_bytes()].concat();
+        let bytes = [row.repeat(50_000), b"C\0\0\0\x0dSELECT 1\0".to_vec()].concat();
+        let (client, mut server) = duplex(bytes.len());
+        server.write_all(&bytes).await.unwrap();
+        let mut stream = MessageStream::new(Box::new(client));
+        let scope = Scope { only_lease: "own".into(), max_leases: 100_000 };
+        let mut decoding = Decoding {
+            decoder: Decoder::new(columns(std::iter::once("store_now")).unwrap(), &scope),
+            kinds: vec![Kind::Integer],
+            zone: Zone::UTC,
+            began: Duration::ZERO,
+            first: None,
+            places: Vec::new(),
+        };
+        let turns = Arc::new(AtomicUsize::new(0));
+        let other = tokio::spawn({
+            let turns = Arc::clone(&turns);
+            async move {
+                loop {
+                    turns.fetch_add(1, Ordering::Relaxed);
+                    tokio::task::yield_now().await;
+                }
+            }
+        });
+        decoding.rows(&mut stream).await.unwrap();
+        let turns = turns.load(Ordering::Relaxed);
+        assert!(turns >= 10, "{turns}");
+        other.abort();
+    }
+}
