@@ -1,4 +1,4 @@
-//! What the text of a query tells of the clock in it.
+//! The clock that a query returns, as far as its text tells.
 
 /// A function of PostgreSQL that gives when the transaction began, if the query returns it as `store_now`.
 ///
@@ -28,16 +28,16 @@ fn expression_before(words: &[&str]) -> std::ops::Range<usize> {
             ")" => depth += 1,
             "(" if depth > 0 => depth -= 1,
             "(" | "," | "." | ";" if depth == 0 => return at + 1..end,
-            word if depth == 0
-                && ["select", "returning", "distinct", "where"].contains(&&*word.to_ascii_lowercase()) =>
-            {
-                return at + 1..end;
-            }
+            word if depth == 0 && ENDS.iter().any(|end| end.eq_ignore_ascii_case(word)) => return at + 1..end,
             _ => {}
         }
     }
     0..end
 }
+
+/// Words that an expression does not reach across.
+const ENDS: [&str; 14] =
+    ["select", "returning", "distinct", "from", "where", "on", "using", "by", "having", "and", "or", "<", ">", "="];
 
 /// Names, and every other sign by itself. Names in double quotes count as names.
 fn words(sql: &str) -> Vec<&str> {
@@ -144,6 +144,7 @@ mod tests {
             ("SELECT $q$ now() AS store_now $q$, clock_timestamp() AS store_now", None),
             ("SELECT /* /* */ now() AS store_now */ clock_timestamp() AS store_now", None),
             ("SELECT 1 WHERE now() > store_now", None),
+            ("SELECT now() AS renewed_at FROM clock ORDER BY store_now", None),
             ("store_now", None),
             ("", None),
         ] {

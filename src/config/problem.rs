@@ -70,7 +70,7 @@ impl fmt::Display for Warning {
     }
 }
 
-/// What is hardly meant, and what to write instead.
+/// A doubt about a setting, and what to write instead.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Doubt {
     /// A clock that stands still during a transaction.
@@ -324,7 +324,7 @@ impl Faults {
         self.doubts.push((line, doubt));
     }
 
-    /// What is hardly meant in a file of this name.
+    /// The doubts as warnings about a file of this name.
     pub(super) fn warnings(&self, file: &str) -> Vec<Warning> {
         self.doubts.iter().map(|&(line, doubt)| Warning { file: file.to_owned(), line, doubt }).collect()
     }

@@ -54,7 +54,7 @@ targets! {
     METRICS = "metrics", 5_000;
     /// Values of SQLite's rows.
     SQLITE = "sqlite", 5_000;
-    /// PostgreSQL's binary values.
+    /// PostgreSQL's messages and binary values.
     POSTGRES = "postgres", 20_000;
     /// MySQL's binary values.
     MYSQL = "mysql", 20_000;

@@ -1,4 +1,4 @@
-//! What a query gives, and how the values of its columns are read.
+//! The columns of a query, and how their values are read.
 
 use std::collections::BTreeMap;
 

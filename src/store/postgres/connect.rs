@@ -25,7 +25,7 @@ pub(super) struct Session {
     pub(super) encoding: Option<String>,
 }
 
-/// What the configured files hold, read anew for each connection.
+/// The contents of the configured files, read anew for each connection.
 struct Credentials {
     password: Option<Password>,
     authorities: Option<Vec<u8>>,
@@ -120,7 +120,7 @@ async fn protected<T: Transport + 'static>(
     let mut question = BytesMut::new();
     ssl_request(&mut question);
     stream.write_all(&question).await?;
-    // One byte and no more: whatever comes behind it in clear must not be taken for what comes protected.
+    // Exactly one byte is read: a byte behind it would be in clear, and must not be taken for one that came over TLS.
     match stream.read_u8().await? {
         b'S' => {
             let connector = tls::connector(credentials.authorities.as_deref(), credentials.identity.as_ref()).await?;

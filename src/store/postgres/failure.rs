@@ -16,9 +16,9 @@ pub(super) enum Failure {
     Told(ReadError),
     /// The way to the server failed.
     Io(io::Error),
-    /// What answers says something that no server says there.
+    /// The answer is none of PostgreSQL's protocol, or none that is due there.
     Protocol,
-    /// What answers announces a message that is longer than any may be.
+    /// A message is announced as longer than any may be.
     TooLong,
     /// The server answered with an error.
     Server(ServerError),
@@ -95,7 +95,7 @@ impl From<ServerError> for Failure {
     }
 }
 
-/// What to say of a server that only follows another.
+/// The error for a server that only follows another.
 pub(super) fn standby() -> ReadError {
     ReadError::Refused(
         "this server is a standby: its rows lag behind, and unlogged tables cannot be read there; read the primary"
@@ -103,7 +103,7 @@ pub(super) fn standby() -> ReadError {
     )
 }
 
-/// What to say of a query that fills parameters.
+/// The error for a query with parameters.
 pub(super) fn parameters() -> ReadError {
     ReadError::SchemaMismatch("the query has parameters; nothing fills them".to_owned())
 }

@@ -12,7 +12,7 @@ use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 
 use super::failure::{Failure, ServerError};
 
-/// What carries the bytes: TCP or a Unix socket, with TLS or without.
+/// A transport of bytes: TCP or a Unix socket, with TLS or without.
 pub(super) trait Transport: AsyncRead + AsyncWrite + Send + Unpin {}
 
 impl<T: AsyncRead + AsyncWrite + Send + Unpin> Transport for T {}

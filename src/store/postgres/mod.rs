@@ -59,7 +59,7 @@ pub(super) struct Open {
     sql: Arc<str>,
     /// Whether texts are asked for as the bytes that they are.
     unconverted: bool,
-    /// What the columns of the query are, once it was asked.
+    /// The types that the query returns and only the database knows, once the server was asked for them.
     types: Option<DatabaseTypes>,
 }
 
@@ -72,7 +72,7 @@ impl Driver for Reader {
         let Session { mut stream, encoding } = session;
         let encoding = match encoding {
             Some(encoding) => encoding,
-            None => text("SHOW server_encoding", &Prelude(Vec::new()), &mut stream)
+            None => text("SHOW server_encoding", &Prelude(vec!["BEGIN READ ONLY".to_owned()]), &mut stream)
                 .await
                 .map_err(Failure::before_query)?
                 .unwrap_or_default(),

@@ -1,8 +1,8 @@
 //! Statements that are sent together, in one go and without waiting for what the server says of the first of them.
 //!
-//! All of them are before one `Sync`. That is what makes it safe: after an error the server passes over everything up to it,
-//! so a statement never runs where one before it failed, and a pooler gives all of them one server connection. Statements
-//! have no name, so none outlives its use.
+//! All of them come before one `Sync`. After an error the server skips all messages up to it, so a statement never runs
+//! after one that failed, and a pooler gives all of them one server connection. Statements have no name: none outlives its
+//! use.
 
 use bytes::BytesMut;
 use postgres_protocol::IsNull;
@@ -23,20 +23,20 @@ impl Pipeline {
         Self(BytesMut::with_capacity(2 * 1024))
     }
 
-    /// Runs a statement. What comes are its rows, if it has any, and that it is complete.
+    /// Runs a statement. The server answers with its rows, if it has any, and with its completion.
     pub(super) fn run(&mut self, sql: &str) -> Result<(), Failure> {
         self.prepare(sql)?;
         execute("", 0, &mut self.0).map_err(zero_byte)
     }
 
-    /// Runs a query. What comes are its columns, its rows, and that it is complete.
+    /// Runs a query. The server answers with its columns, its rows and its completion.
     pub(super) fn query(&mut self, sql: &str) -> Result<(), Failure> {
         self.prepare(sql)?;
         describe(b'P', "", &mut self.0).map_err(zero_byte)?;
         execute("", 0, &mut self.0).map_err(zero_byte)
     }
 
-    /// Asks what a statement takes and gives, and does not run it.
+    /// Asks for the parameters and columns of a statement, without running it.
     pub(super) fn describe(&mut self, sql: &str) -> Result<(), Failure> {
         parse("", sql, [], &mut self.0).map_err(zero_byte)?;
         describe(b'S', "", &mut self.0).map_err(zero_byte)

@@ -17,8 +17,9 @@ use crate::store::column::{Value, columns};
 use crate::store::rows::{Decoder, no_row};
 use crate::store::{ReadError, Scope, Taken, Zone};
 
-/// After so many rows the decoding gives way to other tasks: to the deadline of the reading as well.
-const ROWS_AT_ONCE: usize = 256;
+/// Each time that so many rows are decoded is a unit of the task's budget (128 of them): once it is spent, other tasks run,
+/// and the deadline of the reading is looked at.
+const ROWS_AT_ONCE: usize = 16;
 
 /// How a transaction begins: what holds in it, a statement each.
 pub(super) struct Prelude(pub(super) Vec<String>);
@@ -44,7 +45,7 @@ impl Prelude {
 /// Ends a pipeline whose transaction has nothing to keep.
 const END: &str = "COMMIT";
 
-/// What a query gives. It is not run, so that a statement which gives nothing never is.
+/// The columns of a query, asked for without running it: a statement that returns none is never run.
 pub(super) async fn described(prelude: &Prelude, sql: &str, stream: &mut MessageStream) -> Result<Described, Failure> {
     let mut pipeline = prelude.pipeline()?;
     pipeline.describe(sql)?;
@@ -96,7 +97,7 @@ pub(super) async fn rows(
     ready(stream).await
 }
 
-/// What a reading needs to know.
+/// Everything that a reading depends on.
 pub(super) struct Ask<'a> {
     pub(super) prelude: &'a Prelude,
     pub(super) sql: &'a str,
@@ -160,7 +161,8 @@ async fn ready(stream: &mut MessageStream) -> Result<(), Failure> {
 }
 
 fn returns_nothing() -> Failure {
-    let text = "the query returns nothing; it must be one SELECT that returns the columns of the reading contract";
+    let text = "the query returns nothing, as one does that would write or set something; it must be one SELECT that \
+                returns the columns of the reading contract";
     ReadError::SchemaMismatch(text.to_owned()).into()
 }
 
@@ -226,5 +228,47 @@ impl Decoding {
     fn finish(self) -> Result<Taken, Failure> {
         let (ended, wall_clock) = self.first.ok_or_else(no_row)?;
         Ok(self.decoder.finish(At { began: self.began, ended }, wall_clock)?)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use tokio::io::{AsyncWriteExt, duplex};
+
+    use super::*;
+
+    #[tokio::test]
+    async fn other_tasks_run_while_many_rows_are_decoded() {
+        let row = [&b"D\0\0\0\x12\0\x01\0\0\0\x08"[..], &1_i64.to_be_bytes()].concat();
+        let bytes = [row.repeat(50_000), b"C\0\0\0\x0dSELECT 1\0".to_vec()].concat();
+        let (client, mut server) = duplex(bytes.len());
+        server.write_all(&bytes).await.unwrap();
+        let mut stream = MessageStream::new(Box::new(client));
+        let scope = Scope { only_lease: "own".into(), max_leases: 100_000 };
+        let mut decoding = Decoding {
+            decoder: Decoder::new(columns(std::iter::once("store_now")).unwrap(), &scope),
+            kinds: vec![Kind::Integer],
+            zone: Zone::UTC,
+            began: Duration::ZERO,
+            first: None,
+            places: Vec::new(),
+        };
+        let turns = Arc::new(AtomicUsize::new(0));
+        let other = tokio::spawn({
+            let turns = Arc::clone(&turns);
+            async move {
+                loop {
+                    turns.fetch_add(1, Ordering::Relaxed);
+                    tokio::task::yield_now().await;
+                }
+            }
+        });
+        decoding.rows(&mut stream).await.unwrap();
+        let turns = turns.load(Ordering::Relaxed);
+        assert!(turns >= 10, "{turns}");
+        other.abort();
     }
 }

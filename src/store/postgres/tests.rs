@@ -75,7 +75,7 @@ async fn a_message_that_is_longer_than_any_may_be_is_refused_at_its_header() {
         (&[OK, b"1\x7f\xff\xff\xff"], "64 MiB"),
         (&[OK, b"D\x7f\xff\xff\xff"], "64 MiB"),
         (&[OK, b"D\xff\xff\xff\xff"], "does not speak"),
-        (&[b"HTTP/1.1 400 Bad Request\r\n"], "does not speak"),
+        (&[b"HTTP/1.1 400 Bad Request\r\n"], "64 MiB"),
     ] {
         let (port, _heard) = impostor(said).await;
         let error = read(database("127.0.0.1", port, None, Tls::Off)).await.unwrap_err();
@@ -98,7 +98,7 @@ async fn memory_is_taken_for_what_has_come_and_not_for_what_is_announced() {
 async fn what_is_said_in_between_is_passed_over() {
     let (client, mut server) = duplex(1024);
     let mut stream = MessageStream::new(Box::new(client));
-    let notice = b"N\0\0\0\x0bSNOTE\0\0S\0\0\0\x09a\0bc\0A\0\0\0\x0b\0\0\0\x01a\0b\0";
+    let notice = b"N\0\0\0\x0bSNOTE\0\0S\0\0\0\x09a\0bc\0A\0\0\0\x0c\0\0\0\x01a\0b\0";
     server.write_all(&[&notice[..], b"D\0\0\0\x06\0\0", notice, b"1\0\0\0\x04", notice].concat()).await.unwrap();
     assert!(matches!(stream.next_answer().await, Ok(Received::Row(b"\0\0"))));
     assert!(matches!(stream.next_answer().await, Ok(Received::Other(_))));
@@ -124,11 +124,11 @@ async fn a_password_is_not_sent_where_the_connection_should_be_protected_and_is_
     }
 }
 
-/// Positive proof that the others see what there is to see.
+/// The counterpart: where a password is sent, the server of these tests sees it.
 #[tokio::test]
 async fn a_password_is_sent_in_clear_where_the_connection_stays_on_this_machine_or_tls_is_turned_off() {
     let (_folder, password) = secret();
-    let wrong = b"E\0\0\0\x0dC28P01\0\0";
+    let wrong = b"E\0\0\0\x0cC28P01\0\0";
     let (port, heard) = impostor(&[CLEARTEXT, wrong]).await;
     let error = read(database("127.0.0.1", port, Some(password), Tls::Off)).await.unwrap_err();
     assert_eq!(error.failure().as_str(), "store_refused", "{error}");
@@ -142,7 +142,7 @@ async fn a_server_that_does_not_prove_itself_is_not_believed() {
     for (says, reason) in [
         // It is content with the half of it.
         (&[SCRAM, OK][..], "store_unreachable"),
-        (&[b"R\0\0\0\x12\0\0\0\x0aPLANTED\0\0"], "store_refused"),
+        (&[b"R\0\0\0\x11\0\0\0\x0aPLANTED\0\0"], "store_refused"),
         (&[b"R\0\0\0\x08\0\0\0\x07"], "store_refused"),
         (&[b"R\0\0\0\x08\0\0\0\x63"], "store_unreachable"),
     ] {
@@ -187,7 +187,7 @@ async fn where_the_prelude_fails_the_query_does_not_run() {
         (&["BEGIN NONSENSE"][..], "schema_mismatch"),
         (&["SELECT 1/0"], "invalid_record"),
         (&[begin, "SET LOCAL nonsense = 1"], "schema_mismatch"),
-        (&[begin, "SET LOCAL lock_timeout = 'nonsense'"], "schema_mismatch"),
+        (&[begin, "SET LOCAL lock_timeout = 'nonsense'"], "invalid_record"),
         // It holds, and then the query may not.
         (&[begin], "schema_mismatch"),
     ] {
@@ -201,7 +201,7 @@ async fn where_the_prelude_fails_the_query_does_not_run() {
     }
 }
 
-/// What a pooler would give to the next client.
+/// A setting that such a statement changed would be there for the next client of a pooler.
 #[tokio::test]
 async fn a_statement_that_gives_nothing_is_never_run() {
     let database = servers::postgres().database();
@@ -219,7 +219,6 @@ async fn a_statement_that_gives_nothing_is_never_run() {
     assert_eq!(name.as_deref(), Some(&b"lease-exporter"[..]));
 }
 
-/// The same for types that only the database knows: one of them is asked for only once.
 #[tokio::test]
 async fn enums_and_texts_without_case_are_texts_and_other_types_of_a_database_are_not() {
     let database = servers::postgres().database();

@@ -1,4 +1,4 @@
-//! What a reading costs the server and the way to it.
+//! The cost of a reading to the server and on the way to it.
 
 use super::{LEASES, READ, SOURCE, Table, config, says};
 use crate::harness::Exporter;
