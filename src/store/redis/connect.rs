@@ -3,52 +3,59 @@
 use std::path::Path;
 use std::time::Duration;
 
-use redis::aio::MultiplexedConnection;
-use redis::{
-    AsyncConnectionConfig, Client, ClientTlsConfig, ConnectionAddr, IntoConnectionInfo, ProtocolVersion,
-    RedisConnectionInfo, RedisError, TlsCertificates, Value,
-};
 use tokio::time::timeout;
 
-use super::failure::{answered, not_understood, read_error};
+use super::command::Commands;
+use super::connection::{Connection, Stream};
+use super::failure::{answered, not_understood, refused_version};
+use super::resp::{Replies, Reply};
+use super::stream::{self, Certificates};
 use super::{Keyspace, Place};
 use crate::store::transport::{Pem, pem};
-use crate::store::{Host, Identity, ReadError, Tls};
+use crate::store::{Host, Identity, Password, ReadError, Tls};
 
 /// How long one sentinel may take before the next is asked.
 const SENTINEL_LIMIT: Duration = Duration::from_millis(500);
 
+/// Who the exporter says it is.
+enum Introduction<'k> {
+    Nobody,
+    /// Without a password as well, which is then empty: a user may be let in with any.
+    User {
+        name: &'k str,
+        password: Option<Password>,
+    },
+}
+
+/// Why a server was not reached.
+enum Failed {
+    /// It asks who one is.
+    Unintroduced(ReadError),
+    Told(ReadError),
+}
+
 impl Keyspace {
     /// Opens a connection to the server, as the user and on the database that are configured.
-    pub(super) async fn open(&self) -> Result<MultiplexedConnection, ReadError> {
+    pub(super) async fn open(&self) -> Result<Connection, ReadError> {
         let introduction = self.introduction()?;
         let reached = match &self.place {
-            Place::Server(host) => self.reach(host, introduction).await,
+            Place::Server(host) => self.reach(host, &introduction, self.database).await,
             Place::Sentinels { sentinels, master } => {
-                self.reach(&self.master(sentinels, master).await?, introduction).await
+                self.reach(&self.master(sentinels, master).await?, &introduction, self.database).await
             }
         };
-        let mut connection = reached.map_err(Failed::into_read_error)?;
-        if self.database != 0 {
-            let select = redis::cmd("SELECT").arg(self.database).to_owned();
-            if let Value::ServerError(error) = connection.send_packed_command(&select).await.map_err(read_error)? {
-                return Err(answered("select", &error));
-            }
-        }
-        Ok(connection)
+        reached.map_err(Failed::into_read_error)
     }
 
     /// How the exporter proves who it is.
-    fn introduction(&self) -> Result<RedisConnectionInfo, ReadError> {
-        let introduction = stranger();
-        let introduction = match &self.user {
-            // Without a password as well: one may be let in with any.
-            Some(user) => introduction.set_username(user).set_password(""),
-            None => introduction,
+    fn introduction(&self) -> Result<Introduction<'_>, ReadError> {
+        let password = match &self.password {
+            Some(file) => Some(file.read()?),
+            None => None,
         };
-        Ok(match &self.password {
-            Some(file) => introduction.set_password(file.read()?.reveal()),
-            None => introduction,
+        Ok(match (&self.user, password) {
+            (None, None) => Introduction::Nobody,
+            (user, password) => Introduction::User { name: user.as_deref().unwrap_or("default"), password },
         })
     }
 
@@ -67,97 +74,106 @@ impl Keyspace {
 
     async fn ask_sentinel(&self, sentinel: &Host, master: &str) -> Result<Host, ReadError> {
         let of_sentinel = |failed: Failed| ReadError::Refused(format!("of a sentinel: {}", failed.into_read_error()));
-        let mut connection = match self.reach(sentinel, stranger()).await {
+        let mut connection = match self.reach(sentinel, &Introduction::Nobody, 0).await {
             // A sentinel that asks who one is, is taken to know the same users as the server.
-            Err(Failed::Client(error)) if error.code() == Some("NOAUTH") => {
-                self.reach(sentinel, self.introduction()?).await.map_err(of_sentinel)?
+            Err(Failed::Unintroduced(_)) => {
+                self.reach(sentinel, &self.introduction()?, 0).await.map_err(of_sentinel)?
             }
             reached => reached.map_err(Failed::into_read_error)?,
         };
-        let question = redis::cmd("SENTINEL").arg("GET-MASTER-ADDR-BY-NAME").arg(master).to_owned();
-        match connection.send_packed_command(&question).await.map_err(read_error)? {
-            Value::Nil => Err(ReadError::SchemaMismatch(
+        connection.commands().add("SENTINEL", ["GET-MASTER-ADDR-BY-NAME", master].map(str::as_bytes));
+        match connection.reply().await? {
+            Reply::Nil => Err(ReadError::SchemaMismatch(
                 "the sentinels know no master of the name in the store's address".to_owned(),
             )),
-            Value::Array(parts) => host(&parts).ok_or_else(not_understood),
-            Value::ServerError(error) => Err(answered("sentinel", &error)),
+            Reply::Array(parts) => host(parts).ok_or_else(not_understood),
             _ => Err(not_understood()),
         }
     }
 
     /// Opens a connection to a server.
-    async fn reach(&self, host: &Host, introduction: RedisConnectionInfo) -> Result<MultiplexedConnection, Failed> {
-        let (address, certificates) = match (&self.tls, host) {
-            (_, Host::Socket(path)) => (ConnectionAddr::Unix(path.clone()), None),
-            (Tls::Off, Host::Tcp { name, port }) => (ConnectionAddr::Tcp(name.to_string(), *port), None),
-            (Tls::Verify { ca_file, identity }, Host::Tcp { name, port }) => {
-                choose_cryptography();
-                let host = name.to_string();
-                let address = ConnectionAddr::TcpTls { host, port: *port, insecure: false, tls_params: None };
-                (address, Some(certificates(ca_file.as_deref(), identity.as_ref()).map_err(Failed::Told)?))
+    async fn reach(&self, host: &Host, introduction: &Introduction<'_>, database: u32) -> Result<Connection, Failed> {
+        let mut connection = Connection::new(self.stream(host).await?);
+        introduction.add(connection.commands());
+        if database != 0 {
+            connection.commands().add("SELECT", [itoa::Buffer::new().format(database).as_bytes()]);
+        }
+        match connection.answer(&mut |_| false).await? {
+            (_, Reply::Map(_)) => {}
+            (_, Reply::Error(error)) if error.details.starts_with("unknown command") => {
+                return Err(refused_version().into());
             }
-        };
-        let info = address.into_connection_info()?.set_redis_settings(introduction);
-        let client = match certificates {
-            Some(certificates) => Client::build_with_tls(info, certificates)?,
-            None => Client::open(info)?,
-        };
-        // The deadline is kept outside: it holds for the whole reading.
-        let config = AsyncConnectionConfig::new().set_connection_timeout(None).set_response_timeout(None);
-        Ok(client.get_multiplexed_async_connection_with_config(&config).await?)
+            (name, Reply::Error(error)) if error.code == "NOAUTH" => {
+                return Err(Failed::Unintroduced(answered(name, error)));
+            }
+            (name, Reply::Error(error)) => return Err(answered(name, error).into()),
+            _ => return Err(not_understood().into()),
+        }
+        if database != 0 {
+            connection.reply().await?;
+        }
+        Ok(connection)
+    }
+
+    async fn stream(&self, host: &Host) -> Result<Box<dyn Stream>, ReadError> {
+        Ok(match (&self.tls, host) {
+            (_, Host::Socket(path)) => Box::new(stream::unix(path).await?),
+            (Tls::Off, Host::Tcp { name, port }) => Box::new(stream::tcp(name, *port).await?),
+            (Tls::Verify { ca_file, identity }, Host::Tcp { name, port }) => {
+                let certificates = certificates(ca_file.as_deref(), identity.as_ref())?;
+                Box::new(stream::tls(name, *port, certificates).await?)
+            }
+        })
     }
 }
 
-/// Why a server was not reached.
-enum Failed {
-    Told(ReadError),
-    Client(RedisError),
+impl Introduction<'_> {
+    /// The first command. In the third version of the protocol it is always answered, and so whatever is wrong with the
+    /// connection shows where it can be told.
+    fn add(&self, commands: &mut Commands) {
+        match self {
+            Self::Nobody => commands.add("HELLO", ["3"].map(str::as_bytes)),
+            Self::User { name, password } => {
+                let password = password.as_ref().map_or("", Password::reveal);
+                commands.add("HELLO", ["3", "AUTH", name, password].map(str::as_bytes));
+            }
+        }
+    }
 }
 
-impl From<RedisError> for Failed {
-    fn from(error: RedisError) -> Self {
-        Self::Client(error)
+impl From<ReadError> for Failed {
+    fn from(error: ReadError) -> Self {
+        Self::Told(error)
     }
 }
 
 impl Failed {
     fn into_read_error(self) -> ReadError {
         match self {
-            Self::Told(error) => error,
-            Self::Client(error) => read_error(error),
+            Self::Unintroduced(error) | Self::Told(error) => error,
         }
     }
 }
 
-/// An introduction as nobody. In the third version of the protocol it is always answered, and so whatever is wrong with
-/// the connection shows where it can be told; and nothing else is sent of the client's own accord.
-fn stranger() -> RedisConnectionInfo {
-    RedisConnectionInfo::default().set_protocol(ProtocolVersion::RESP3).set_skip_set_lib_name()
-}
-
 /// The address that a sentinel gives.
-fn host(parts: &[Value]) -> Option<Host> {
-    let [Value::BulkString(name), Value::BulkString(port)] = parts else { return None };
+fn host(mut parts: Replies<'_>) -> Option<Host> {
+    let (Reply::Text(name), Reply::Text(port), None) = (parts.next()?, parts.next()?, parts.next()) else {
+        return None;
+    };
     let name = std::str::from_utf8(name).ok()?.into();
     Some(Host::Tcp { name, port: std::str::from_utf8(port).ok()?.parse().ok()? })
 }
 
-fn certificates(ca_file: Option<&Path>, identity: Option<&Identity>) -> Result<TlsCertificates, ReadError> {
-    let root_cert = ca_file.map(|file| pem("ca_file", file, Pem::Certificate)).transpose()?;
-    let client_tls = match identity {
+fn certificates(ca_file: Option<&Path>, identity: Option<&Identity>) -> Result<Certificates, ReadError> {
+    let ca = match ca_file {
+        Some(file) => Some(pem("ca_file", file, Pem::Certificate)?),
         None => None,
-        Some(identity) => Some(ClientTlsConfig {
-            client_cert: pem("cert_file", &identity.cert_file, Pem::Certificate)?,
-            client_key: pem("key_file", &identity.key_file, Pem::Key)?,
-        }),
     };
-    Ok(TlsCertificates { client_tls, root_cert })
-}
-
-/// Makes sure that one implementation of cryptography is chosen for the whole process, before a connection asks for it.
-fn choose_cryptography() {
-    if rustls::crypto::CryptoProvider::get_default().is_none() {
-        // Whoever was faster chose the same.
-        let _ = rustls::crypto::ring::default_provider().install_default();
-    }
+    let identity = match identity {
+        Some(Identity { cert_file, key_file }) => {
+            Some((pem("cert_file", cert_file, Pem::Certificate)?, pem("key_file", key_file, Pem::Key)?))
+        }
+        None => None,
+    };
+    Ok(Certificates { ca, identity })
 }
