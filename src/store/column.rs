@@ -92,10 +92,13 @@ impl<'a> Value<'a> {
     fn typed(self) -> Self {
         let Self::Untyped(bytes) = self else { return self };
         let text = std::str::from_utf8(bytes).unwrap_or_default();
-        match (text.parse(), text.parse()) {
-            (Ok(number), _) => Self::Integer(number),
-            (_, Ok(number)) => Self::Real(number),
-            _ => Self::Text(bytes),
+        // A number of 64 bits is read at a fraction of the cost of a wider one.
+        if let Ok(number) = text.parse::<i64>() {
+            Self::Integer(number.into())
+        } else if let Ok(number) = text.parse() {
+            Self::Integer(number)
+        } else {
+            text.parse().map_or(Self::Text(bytes), Self::Real)
         }
     }
 
