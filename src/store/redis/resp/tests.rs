@@ -120,7 +120,7 @@ fn every_type_of_the_protocol_is_read_or_passed_over() {
         ("~1\r\n:1\r\n", Tree::Other),
         ("-ERR a b\r\n", error("ERR", "a b")),
         ("-LOADING\r\n", error("LOADING", "")),
-        ("!9\r\nERR a\r\nb\r\n", error("ERR", "a\r\nb")),
+        ("!8\r\nERR a\r\nb\r\n", error("ERR", "a\r\nb")),
         ("*0\r\n", Tree::Array(vec![])),
         ("*2\r\n*1\r\n:1\r\n-WRONGTYPE x\r\n", {
             Tree::Array(vec![Tree::Array(vec![Tree::Integer(1)]), error("WRONGTYPE", "x")])
