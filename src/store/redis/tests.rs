@@ -49,7 +49,7 @@ pub(super) fn written(reply: &Reply) -> Vec<u8> {
             pairs.len(),
             pairs.iter().flat_map(|(key, value)| [written(key), written(value)].concat()).collect(),
         ),
-        other => unimplemented!("{other:?}"),
+        other => panic!("no server answers with {other:?}"),
     }
 }
 
