@@ -18,8 +18,8 @@ use crate::store::{Host, Identity, Password, ReadError, Tls};
 const SENTINEL_LIMIT: Duration = Duration::from_millis(500);
 
 /// Who the exporter says it is.
-enum Introduction<'k> {
-    Nobody,
+enum Credentials<'k> {
+    Anonymous,
     /// Without a password as well, which is then empty: a user may be let in with any.
     User {
         name: &'k str,
@@ -28,7 +28,7 @@ enum Introduction<'k> {
 }
 
 /// Why a server was not reached.
-enum Failed {
+enum ConnectFailure {
     /// It asks who one is.
     Unintroduced(ReadError),
     Told(ReadError),
@@ -37,25 +37,25 @@ enum Failed {
 impl Keyspace {
     /// Opens a connection to the server, as the user and on the database that are configured.
     pub(super) async fn open(&self) -> Result<Connection, ReadError> {
-        let introduction = self.introduction()?;
+        let credentials = self.credentials()?;
         let reached = match &self.place {
-            Place::Server(host) => self.reach(host, &introduction, self.database).await,
+            Place::Server(host) => self.reach(host, &credentials, self.database).await,
             Place::Sentinels { sentinels, master } => {
-                self.reach(&self.master(sentinels, master).await?, &introduction, self.database).await
+                self.reach(&self.master(sentinels, master).await?, &credentials, self.database).await
             }
         };
-        reached.map_err(Failed::into_read_error)
+        reached.map_err(ConnectFailure::into_read_error)
     }
 
     /// How the exporter proves who it is.
-    fn introduction(&self) -> Result<Introduction<'_>, ReadError> {
+    fn credentials(&self) -> Result<Credentials<'_>, ReadError> {
         let password = match &self.password {
             Some(file) => Some(file.read()?),
             None => None,
         };
         Ok(match (&self.user, password) {
-            (None, None) => Introduction::Nobody,
-            (user, password) => Introduction::User { name: user.as_deref().unwrap_or("default"), password },
+            (None, None) => Credentials::Anonymous,
+            (user, password) => Credentials::User { name: user.as_deref().unwrap_or("default"), password },
         })
     }
 
@@ -73,13 +73,14 @@ impl Keyspace {
     }
 
     async fn ask_sentinel(&self, sentinel: &Host, master: &str) -> Result<Host, ReadError> {
-        let of_sentinel = |failed: Failed| ReadError::Refused(format!("of a sentinel: {}", failed.into_read_error()));
-        let mut connection = match self.reach(sentinel, &Introduction::Nobody, 0).await {
+        let of_sentinel =
+            |failed: ConnectFailure| ReadError::Refused(format!("of a sentinel: {}", failed.into_read_error()));
+        let mut connection = match self.reach(sentinel, &Credentials::Anonymous, 0).await {
             // A sentinel that asks who one is, is taken to know the same users as the server.
-            Err(Failed::Unintroduced(_)) => {
-                self.reach(sentinel, &self.introduction()?, 0).await.map_err(of_sentinel)?
+            Err(ConnectFailure::Unintroduced(_)) => {
+                self.reach(sentinel, &self.credentials()?, 0).await.map_err(of_sentinel)?
             }
-            reached => reached.map_err(Failed::into_read_error)?,
+            reached => reached.map_err(ConnectFailure::into_read_error)?,
         };
         connection.commands().add("SENTINEL", ["GET-MASTER-ADDR-BY-NAME", master].map(str::as_bytes));
         match connection.reply().await? {
@@ -92,9 +93,14 @@ impl Keyspace {
     }
 
     /// Opens a connection to a server.
-    async fn reach(&self, host: &Host, introduction: &Introduction<'_>, database: u32) -> Result<Connection, Failed> {
+    async fn reach(
+        &self,
+        host: &Host,
+        credentials: &Credentials<'_>,
+        database: u32,
+    ) -> Result<Connection, ConnectFailure> {
         let mut connection = Connection::new(self.stream(host).await?);
-        introduction.add(connection.commands());
+        credentials.add(connection.commands());
         if database != 0 {
             connection.commands().add("SELECT", [itoa::Buffer::new().format(database).as_bytes()]);
         }
@@ -104,7 +110,7 @@ impl Keyspace {
                 return Err(refused_version().into());
             }
             (name, Reply::Error(error)) if error.code == "NOAUTH" => {
-                return Err(Failed::Unintroduced(answered(name, error)));
+                return Err(ConnectFailure::Unintroduced(answered(name, error)));
             }
             (name, Reply::Error(error)) => return Err(answered(name, error).into()),
             _ => return Err(not_understood().into()),
@@ -127,12 +133,12 @@ impl Keyspace {
     }
 }
 
-impl Introduction<'_> {
+impl Credentials<'_> {
     /// The first command. In the third version of the protocol it is always answered, and so whatever is wrong with the
     /// connection shows where it can be told.
     fn add(&self, commands: &mut Commands) {
         match self {
-            Self::Nobody => commands.add("HELLO", ["3"].map(str::as_bytes)),
+            Self::Anonymous => commands.add("HELLO", ["3"].map(str::as_bytes)),
             Self::User { name, password } => {
                 let password = password.as_ref().map_or("", Password::reveal);
                 commands.add("HELLO", ["3", "AUTH", name, password].map(str::as_bytes));
@@ -141,13 +147,13 @@ impl Introduction<'_> {
     }
 }
 
-impl From<ReadError> for Failed {
+impl From<ReadError> for ConnectFailure {
     fn from(error: ReadError) -> Self {
         Self::Told(error)
     }
 }
 
-impl Failed {
+impl ConnectFailure {
     fn into_read_error(self) -> ReadError {
         match self {
             Self::Unintroduced(error) | Self::Told(error) => error,

@@ -1,7 +1,7 @@
 //! A connection on which commands are sent, and replies are read as they arrive.
 
 #[cfg(test)]
-pub(super) mod canned;
+pub(super) mod canned_server;
 #[cfg(test)]
 mod tests;
 
@@ -41,7 +41,7 @@ pub(super) struct Connection {
 pub(super) type Answer<'c> = (&'static str, Reply<'c>);
 
 /// Adds further commands to those that wait to be sent. `false` means that there are no more.
-pub(super) type More<'m> = dyn FnMut(&mut Commands) -> bool + Send + 'm;
+pub(super) type CommandSource<'m> = dyn FnMut(&mut Commands) -> bool + Send + 'm;
 
 /// The elements of an array that are still to be read.
 pub(super) struct Elements<'c> {
@@ -61,7 +61,7 @@ impl Connection {
     }
 
     /// The reply to the next command that is not answered yet. While it is waited for, further commands are sent.
-    pub(super) async fn answer(&mut self, more: &mut More<'_>) -> Result<Answer<'_>, ReadError> {
+    pub(super) async fn answer(&mut self, more: &mut CommandSource<'_>) -> Result<Answer<'_>, ReadError> {
         self.parse(1, false, more).await?;
         let name = self.commands.answered();
         name.zip(self.parsed().next()).ok_or_else(not_understood)
@@ -93,7 +93,7 @@ impl Connection {
     }
 
     /// Parses so many replies, or the header of one that is an array, and forgets those before.
-    async fn parse(&mut self, replies: usize, head: bool, more: &mut More<'_>) -> Result<(), ReadError> {
+    async fn parse(&mut self, replies: usize, head: bool, more: &mut CommandSource<'_>) -> Result<(), ReadError> {
         self.parser.finish(&mut self.received);
         if self.received.is_empty() && self.received.capacity() > LONGEST_KEPT {
             self.received = BytesMut::new();
@@ -113,7 +113,7 @@ impl Connection {
 
     /// Sends what can be sent, and reads what can be read: neither may wait for the other, because a server or a proxy
     /// may take no more commands until its replies are read.
-    fn poll(&mut self, context: &mut Context<'_>, more: &mut More<'_>) -> Poll<io::Result<usize>> {
+    fn poll(&mut self, context: &mut Context<'_>, more: &mut CommandSource<'_>) -> Poll<io::Result<usize>> {
         let sent = self.poll_send(context, more);
         let read = pin!(self.stream.read_buf(&mut self.received)).poll(context);
         match (read, sent) {
@@ -123,7 +123,7 @@ impl Connection {
         }
     }
 
-    fn poll_send(&mut self, context: &mut Context<'_>, more: &mut More<'_>) -> Poll<io::Result<()>> {
+    fn poll_send(&mut self, context: &mut Context<'_>, more: &mut CommandSource<'_>) -> Poll<io::Result<()>> {
         loop {
             while self.commands.unsent().len() < CHUNK && more(&mut self.commands) {}
             let unsent = self.commands.unsent();

@@ -1,6 +1,6 @@
 //! Redis and Valkey.
 //!
-//! The exporter speaks the protocol itself ([`resp`]), because a client library would make thousands of values of a reading.
+//! The exporter speaks the protocol itself (`resp`), because a client library makes a tree of values of each reading.
 //!
 //! A reading is one transaction, which the server carries out without anything in between: its role, its clock, and of
 //! each lease the value and when it expires. Which keys there are is asked before, where a pattern names them; one that is
@@ -35,7 +35,7 @@ use answer::Decoder;
 use connection::Connection;
 use failure::{Failure, not_understood};
 use names::Names;
-use request::{Executed, Request};
+use request::{Request, TransactionReply};
 use resp::Reply;
 use schedule::Schedules;
 
@@ -85,8 +85,8 @@ pub(super) struct Open {
     expiry: Expiry,
 }
 
-/// What is asked about in a transaction.
-struct Question {
+/// The keys that a transaction asks about.
+struct LeaseKeys {
     names: Names,
     /// What is due by then is counted in the transaction, whose own clock cannot be an argument in it.
     counted_to: Option<StoreTime>,
@@ -115,17 +115,17 @@ impl Keyspace {
 
 impl Reader {
     /// The keys that are leases now, and the server's clock, if what is due is counted.
-    async fn ask(&self, connection: &mut Connection, kept: &mut Limited) -> Result<Question, ReadError> {
+    async fn ask(&self, connection: &mut Connection, kept: &mut Limited) -> Result<LeaseKeys, ReadError> {
         let layout = &self.keyspace.layout;
-        let mut question = Question { names: Names::new(self.scope.max_leases), counted_to: None };
+        let mut found = LeaseKeys { names: Names::new(self.scope.max_leases), counted_to: None };
         let pattern = layout.leases.text();
         if !layout.leases.is_many() {
-            question.names = Names::one(pattern, &self.scope.only_lease);
+            found.names = Names::one(pattern, &self.scope.only_lease);
             if layout.counts_due() {
                 connection.commands().add("TIME", []);
-                question.counted_to = Some(value::time(connection.reply().await?)?);
+                found.counted_to = Some(value::time(connection.reply().await?)?);
             }
-            return Ok(question);
+            return Ok(found);
         }
         let mut cursor: Box<[u8]> = (*b"0").into();
         loop {
@@ -143,7 +143,7 @@ impl Reader {
             let mut keys = answer.array().await?;
             while keys.left() > 0 {
                 match keys.next(1).await?.next() {
-                    Some(Reply::Text(key)) => question.names.add(layout, key, kept),
+                    Some(Reply::Text(key)) => found.names.add(layout, key, kept),
                     Some(Reply::LongText) => Names::reject(RowFault::NameTooLong, kept),
                     _ => return Err(not_understood()),
                 }
@@ -151,10 +151,10 @@ impl Reader {
             }
             answer.end()?;
             if layout.counts_due() {
-                question.counted_to = Some(value::time(connection.reply().await?)?);
+                found.counted_to = Some(value::time(connection.reply().await?)?);
             }
             if *cursor == *b"0" {
-                return Ok(question);
+                return Ok(found);
             }
         }
     }
@@ -178,11 +178,11 @@ impl Driver for Reader {
     async fn read(&mut self, open: &mut Open, _deadline: Instant) -> ReadResult {
         let layout = &self.keyspace.layout;
         let mut kept = Limited::new(self.scope.max_leases);
-        let Question { mut names, counted_to } = self.ask(&mut open.connection, &mut kept).await?;
+        let LeaseKeys { mut names, counted_to } = self.ask(&mut open.connection, &mut kept).await?;
         let subjects = names.take();
         loop {
             let request = Request::new(layout, &subjects, open.expiry, counted_to, &self.schedules);
-            let Executed { elements, began } = match request.send(&mut open.connection).await {
+            let TransactionReply { elements, began } = match request.send(&mut open.connection).await {
                 Ok(executed) => executed,
                 Err(Failure::NoExpiryTime) if open.expiry == Expiry::Time => {
                     open.expiry = Expiry::Left;

@@ -37,7 +37,7 @@ pub(super) struct Request<'r> {
 }
 
 /// A transaction that was carried out.
-pub(super) struct Executed<'c> {
+pub(super) struct TransactionReply<'c> {
     /// What is answered to the commands in it.
     pub(super) elements: Elements<'c>,
     /// When it began at the earliest, on the exporter's monotonic clock.
@@ -46,7 +46,7 @@ pub(super) struct Executed<'c> {
 
 /// How far a request is packed.
 #[derive(Default)]
-struct Progress {
+struct PackingState {
     /// The next part: the beginning, a lease, or the end.
     next: usize,
     /// When the end was packed.
@@ -70,32 +70,32 @@ impl<'r> Request<'r> {
     /// What is sent.
     #[cfg(test)]
     pub(super) fn packed(&self) -> Vec<u8> {
-        let (mut commands, mut progress) = (Commands::default(), Progress::default());
-        while self.pack(&mut progress, &mut commands) {}
+        let (mut commands, mut state) = (Commands::default(), PackingState::default());
+        while self.pack(&mut state, &mut commands) {}
         commands.unsent().to_vec()
     }
 
     /// Has the transaction carried out.
-    pub(super) async fn send<'c>(&self, connection: &'c mut Connection) -> Result<Executed<'c>, Failure> {
-        let mut progress = Progress::default();
+    pub(super) async fn send<'c>(&self, connection: &'c mut Connection) -> Result<TransactionReply<'c>, Failure> {
+        let mut state = PackingState::default();
         let mut refused = None;
         loop {
             if connection.commands().next().is_none() {
-                self.pack(&mut progress, connection.commands());
+                self.pack(&mut state, connection.commands());
             }
             if connection.commands().next() == Some("EXEC") {
                 break;
             }
-            match connection.answer(&mut |commands| self.pack(&mut progress, commands)).await? {
+            match connection.answer(&mut |commands| self.pack(&mut state, commands)).await? {
                 (_, Reply::Status) => {}
                 (name, Reply::Error(error)) => refused = refused.or_else(|| Some(Failure::of(name, error))),
                 _ => return Err(not_understood().into()),
             }
         }
         // Not before its last command was packed.
-        let began = progress.ended.unwrap_or_else(clock::monotonic);
+        let began = state.ended.unwrap_or_else(clock::monotonic);
         match (connection.array().await, refused) {
-            (Ok(elements), None) => Ok(Executed { elements, began }),
+            (Ok(elements), None) => Ok(TransactionReply { elements, began }),
             (Ok(_), Some(_)) => Err(not_understood().into()),
             (Err(_), Some(refused)) => Err(refused),
             (Err(error), None) => Err(error.into()),
@@ -103,12 +103,12 @@ impl<'r> Request<'r> {
     }
 
     /// Packs the next part.
-    fn pack(&self, progress: &mut Progress, commands: &mut Commands) -> bool {
-        let (at, end) = (progress.next, self.subjects.len() + 1);
+    fn pack(&self, state: &mut PackingState, commands: &mut Commands) -> bool {
+        let (at, end) = (state.next, self.subjects.len() + 1);
         if at > end {
             return false;
         }
-        progress.next += 1;
+        state.next += 1;
         match at.checked_sub(1) {
             None => {
                 commands.add("MULTI", []);
@@ -126,7 +126,7 @@ impl<'r> Request<'r> {
                 }
                 None => {
                     commands.add("EXEC", []);
-                    progress.ended = Some(clock::monotonic());
+                    state.ended = Some(clock::monotonic());
                 }
             },
         }

@@ -6,7 +6,7 @@ use redis::Value as Reply;
 use super::*;
 use crate::lease::{Column, Reading, RowFault, StoreTime};
 use crate::store::keys::WrittenKeys;
-use connection::canned::{Canned, at_once};
+use connection::canned_server::{CannedServer, at_once};
 use request::Subject;
 use resp::ServerError;
 
@@ -60,7 +60,7 @@ pub(super) fn decoded(
     subjects: &[Subject],
     kept: Limited,
 ) -> Result<Reading, ReadError> {
-    let mut connection = Connection::new(Box::new(Canned::new(written(&Reply::Array(replies)))));
+    let mut connection = Connection::new(Box::new(CannedServer::new(written(&Reply::Array(replies)))));
     connection.commands().add("EXEC", []);
     at_once(async { decoder.read(connection.array().await?, subjects, kept, 0).await })
 }

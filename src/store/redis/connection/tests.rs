@@ -4,12 +4,12 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, duplex};
 use tokio::task::{coop::consume_budget, yield_now};
 use tokio::time::{sleep, timeout};
 
-use super::canned::{Canned, at_once};
+use super::canned_server::{CannedServer, at_once};
 use super::*;
 use crate::lease::ReadFailure;
 use crate::store::Limited;
 use crate::store::redis::answer::Decoder;
-use crate::store::redis::request::{Executed, Request, Subject};
+use crate::store::redis::request::{Request, Subject, TransactionReply};
 use crate::store::redis::schedule::Schedules;
 use crate::store::redis::tests::{layout, subject};
 use crate::store::redis::{Expiry, Failure};
@@ -33,20 +33,20 @@ fn subjects(count: usize) -> Vec<Subject> {
 async fn read(connection: &mut Connection, subjects: &[Subject]) -> Result<usize, ReadError> {
     let (layout, mut schedules) = (layout(HASHES), Schedules::new(100_000));
     let request = Request::new(&layout, subjects, Expiry::Time, None, &schedules);
-    let Executed { elements, .. } = request.send(connection).await.map_err(Failure::into_read_error)?;
+    let TransactionReply { elements, .. } = request.send(connection).await.map_err(Failure::into_read_error)?;
     let decoder = Decoder::new(&layout, Expiry::Time, &mut schedules);
     Ok(decoder.read(elements, subjects, Limited::new(100_000), 0).await?.rows.len())
 }
 
 fn read_from(answers: &[u8], leases: usize) -> Result<usize, ReadError> {
-    let mut connection = Connection::new(Box::new(Canned::new(answers)));
+    let mut connection = Connection::new(Box::new(CannedServer::new(answers)));
     at_once(read(&mut connection, &subjects(leases)))
 }
 
 #[test]
 fn a_transaction_is_read_in_whatever_pieces_it_arrives() {
     for piece in [1, 2, 7, 4_096, usize::MAX] {
-        let canned = Canned::new(transaction(300)).in_pieces_of(piece);
+        let canned = CannedServer::new(transaction(300)).in_pieces_of(piece);
         let sent = canned.sent();
         let mut connection = Connection::new(Box::new(canned));
         assert_eq!(at_once(read(&mut connection, &subjects(300))).unwrap(), 300, "{piece}");
@@ -134,7 +134,7 @@ fn the_first_command_that_is_refused_is_told_by_its_name() {
 fn after_a_command_that_the_server_does_not_know_the_connection_is_in_step() {
     let unknown = "-ERR unknown command 'PEXPIRETIME', with args beginning with: 'lock:000000' \r\n";
     let refused = format!("+OK\r\n+QUEUED\r\n+QUEUED\r\n{unknown}+QUEUED\r\n-EXECABORT Transaction discarded\r\n");
-    let mut connection = Connection::new(Box::new(Canned::new(refused + &transaction(1))));
+    let mut connection = Connection::new(Box::new(CannedServer::new(refused + &transaction(1))));
     let (layout, schedules, subjects) = (layout(HASHES), Schedules::new(1), subjects(1));
     let request = Request::new(&layout, &subjects, Expiry::Time, None, &schedules);
     let failure = at_once(request.send(&mut connection)).err().unwrap();
@@ -177,7 +177,7 @@ async fn commands_are_sent_while_their_replies_are_read() {
 #[tokio::test]
 async fn decoding_gives_way_to_other_tasks() {
     let subjects = subjects(20_000);
-    let mut connection = Connection::new(Box::new(Canned::new(transaction(20_000))));
+    let mut connection = Connection::new(Box::new(CannedServer::new(transaction(20_000))));
     let mut turns = 0;
     tokio::select! {
         biased;
@@ -211,13 +211,13 @@ async fn a_deadline_ends_the_wait_for_a_reply() {
 #[test]
 fn what_is_held_for_a_connection_is_bounded() {
     let long = format!("${}\r\n{}\r\n", 8 << 20, "x".repeat(8 << 20));
-    let mut connection = Connection::new(Box::new(Canned::new(long + ":1\r\n")));
+    let mut connection = Connection::new(Box::new(CannedServer::new(long + ":1\r\n")));
     connection.commands().add("GET", []);
     connection.commands().add("GET", []);
     assert!(matches!(at_once(connection.reply()), Ok(Reply::LongText)));
     assert!(connection.received.capacity() <= LONGEST_KEPT, "{}", connection.received.capacity());
     assert!(matches!(at_once(connection.reply()), Ok(Reply::Integer(1))));
-    let mut connection = Connection::new(Box::new(Canned::new("$1073741824\r\n")));
+    let mut connection = Connection::new(Box::new(CannedServer::new("$1073741824\r\n")));
     connection.commands().add("GET", []);
     let error = at_once(connection.reply()).err().unwrap();
     assert_eq!(error.failure(), ReadFailure::Refused, "{error}");
@@ -228,7 +228,7 @@ fn what_is_held_for_a_connection_is_bounded() {
 fn of_a_request_no_more_is_held_than_is_about_to_be_sent() {
     let (layout, schedules, subjects) = (layout(HASHES), Schedules::new(1), subjects(50_000));
     let request = Request::new(&layout, &subjects, Expiry::Time, None, &schedules);
-    let mut connection = Connection::new(Box::new(Canned::new(transaction(50_000))));
+    let mut connection = Connection::new(Box::new(CannedServer::new(transaction(50_000))));
     at_once(request.send(&mut connection)).map_err(Failure::into_read_error).unwrap();
     let unsent = connection.commands().unsent().capacity();
     assert!(unsent <= LONGEST_KEPT, "{unsent}");

@@ -79,16 +79,16 @@ pub(super) struct Parser {
     /// So many bytes from there hold no end of a line.
     searched: usize,
     /// A text whose header is parsed.
-    text: Option<Text>,
+    text: Option<PendingText>,
     /// The arrays that are not at their end, each within the one before.
-    open: Vec<Level>,
+    open: Vec<OpenArray>,
     /// How long the reply is so far.
     length: usize,
 }
 
 /// A text whose bytes have not all arrived.
 #[derive(Clone, Copy, Debug)]
-struct Text {
+struct PendingText {
     kind: u8,
     /// So many of the next bytes are not kept.
     dropped: usize,
@@ -99,7 +99,7 @@ struct Text {
 
 /// An array that is not at its end.
 #[derive(Debug)]
-struct Level {
+struct OpenArray {
     /// So many elements are still to come.
     left: u64,
     /// How many parts there were before it, if it is passed over.
@@ -107,7 +107,7 @@ struct Level {
 }
 
 /// What came of parsing one part.
-enum Step {
+enum Outcome {
     /// More bytes have to arrive first.
     Incomplete,
     /// The reply goes on.
@@ -137,9 +137,9 @@ impl Parser {
                 None => self.line(buffer, head)?,
             };
             match step {
-                Step::Incomplete => return Ok(false),
-                Step::Part => {}
-                Step::Complete => {
+                Outcome::Incomplete => return Ok(false),
+                Outcome::Part => {}
+                Outcome::Complete => {
                     self.length = 0;
                     return Ok(true);
                 }
@@ -147,8 +147,8 @@ impl Parser {
         }
     }
 
-    fn line(&mut self, buffer: &[u8], head: bool) -> Result<Step, Malformed> {
-        let Some(end) = self.line_end(&buffer[self.at..])? else { return Ok(Step::Incomplete) };
+    fn line(&mut self, buffer: &[u8], head: bool) -> Result<Outcome, Malformed> {
+        let Some(end) = self.line_end(&buffer[self.at..])? else { return Ok(Outcome::Incomplete) };
         let Some((kind, rest)) = buffer[self.at..self.at + end].split_first() else { return Err(Malformed::Protocol) };
         let span = Span::new(self.at + 1, rest.len());
         self.take(end + 2)?;
@@ -195,7 +195,7 @@ impl Parser {
         }
     }
 
-    fn begin_text(&mut self, kind: u8, length: usize) -> Result<Step, Malformed> {
+    fn begin_text(&mut self, kind: u8, length: usize) -> Result<Outcome, Malformed> {
         if length > LONGEST_REPLY.saturating_sub(self.length) {
             return Err(Malformed::TooLong);
         }
@@ -204,11 +204,11 @@ impl Parser {
             return Err(Malformed::Protocol);
         }
         let (dropped, kept) = if is_long { (length, 0) } else { (0, length) };
-        self.text = Some(Text { kind, dropped, kept, is_long });
-        Ok(Step::Part)
+        self.text = Some(PendingText { kind, dropped, kept, is_long });
+        Ok(Outcome::Part)
     }
 
-    fn text(&mut self, mut text: Text, buffer: &mut BytesMut) -> Result<Step, Malformed> {
+    fn text(&mut self, mut text: PendingText, buffer: &mut BytesMut) -> Result<Outcome, Malformed> {
         if text.dropped > 0 {
             let here = text.dropped.min(buffer.len() - self.at);
             let behind = buffer.split_off(self.at + here);
@@ -219,7 +219,7 @@ impl Parser {
             self.text = Some(text);
         }
         let Some(end) = buffer.get(self.at + text.kept..self.at + text.kept + 2).filter(|_| text.dropped == 0) else {
-            return Ok(Step::Incomplete);
+            return Ok(Outcome::Incomplete);
         };
         if end != b"\r\n" {
             return Err(Malformed::Protocol);
@@ -236,7 +236,7 @@ impl Parser {
         Ok(self.add(part))
     }
 
-    fn begin_array(&mut self, kind: u8, count: u32) -> Result<Step, Malformed> {
+    fn begin_array(&mut self, kind: u8, count: u32) -> Result<Outcome, Malformed> {
         let (part, elements) = match kind {
             b'*' => (Some(Part::Array(count)), u64::from(count)),
             b'~' => (Some(Part::Set(count)), u64::from(count)),
@@ -252,31 +252,31 @@ impl Parser {
         }
         match part {
             Some(part) if elements == 0 => return Ok(self.add(part)),
-            None if elements == 0 => return Ok(Step::Part),
+            None if elements == 0 => return Ok(Outcome::Part),
             _ => {}
         }
         let passed_over = if part.is_none() { Some(self.parts.len()) } else { None };
         self.parts.extend(part);
-        self.open.push(Level { left: elements, passed_over });
-        Ok(Step::Part)
+        self.open.push(OpenArray { left: elements, passed_over });
+        Ok(Outcome::Part)
     }
 
     /// Adds a part that has no elements, or whose elements are not its own, and ends the arrays that it is the last of.
-    fn add(&mut self, part: Part) -> Step {
+    fn add(&mut self, part: Part) -> Outcome {
         self.parts.push(part);
         while let Some(level) = self.open.last_mut() {
             level.left -= 1;
             if level.left > 0 {
-                return Step::Part;
+                return Outcome::Part;
             }
             let passed_over = level.passed_over;
             self.open.pop();
             if let Some(before) = passed_over {
                 self.parts.truncate(before);
-                return Step::Part;
+                return Outcome::Part;
             }
         }
-        Step::Complete
+        Outcome::Complete
     }
 
     /// Goes on behind so many bytes.

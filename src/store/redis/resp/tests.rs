@@ -78,7 +78,7 @@ impl Arrived {
     fn holds(&self) -> usize {
         self.buffer.capacity()
             + self.parser.parts.capacity() * size_of::<Part>()
-            + self.parser.open.capacity() * size_of::<Level>()
+            + self.parser.open.capacity() * size_of::<OpenArray>()
     }
 }
 

@@ -10,13 +10,13 @@ use std::task::{Context, Poll, Waker};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 /// Gives what is written beforehand, and then ends the connection.
-pub(in crate::store::redis) struct Canned {
+pub(in crate::store::redis) struct CannedServer {
     answers: VecDeque<u8>,
     piece: usize,
     sent: Arc<Mutex<Vec<u8>>>,
 }
 
-impl Canned {
+impl CannedServer {
     pub(in crate::store::redis) fn new(answers: impl Into<Vec<u8>>) -> Self {
         Self { answers: answers.into().into(), piece: usize::MAX, sent: Arc::default() }
     }
@@ -32,7 +32,7 @@ impl Canned {
     }
 }
 
-impl AsyncRead for Canned {
+impl AsyncRead for CannedServer {
     fn poll_read(self: Pin<&mut Self>, _: &mut Context<'_>, buffer: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
         let this = self.get_mut();
         let count = this.piece.min(buffer.remaining()).min(this.answers.len());
@@ -41,7 +41,7 @@ impl AsyncRead for Canned {
     }
 }
 
-impl AsyncWrite for Canned {
+impl AsyncWrite for CannedServer {
     fn poll_write(self: Pin<&mut Self>, _: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
         self.sent.lock().unwrap().extend_from_slice(bytes);
         Poll::Ready(Ok(bytes.len()))
