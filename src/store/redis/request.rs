@@ -78,7 +78,7 @@ impl<'r> Request<'r> {
     /// Has the transaction carried out.
     pub(super) async fn send<'c>(&self, connection: &'c mut Connection) -> Result<TransactionReply<'c>, Failure> {
         let mut state = PackingState::default();
-        let mut refused = None;
+        let mut knows_expiry_time = true;
         loop {
             if connection.commands().next().is_none() {
                 self.pack(&mut state, connection.commands());
@@ -88,17 +88,21 @@ impl<'r> Request<'r> {
             }
             match connection.answer(&mut |commands| self.pack(&mut state, commands)).await? {
                 (_, Reply::Status) => {}
-                (name, Reply::Error(error)) => refused = refused.or_else(|| Some(Failure::of(name, error))),
+                (name, Reply::Error(error)) => match Failure::of(name, error) {
+                    // The transaction is refused in the end, and another one sent on the same connection.
+                    Failure::NoExpiryTime => knows_expiry_time = false,
+                    told @ Failure::Told(_) => return Err(told),
+                },
                 _ => return Err(not_understood().into()),
             }
         }
         // Not before its last command was packed.
         let began = state.ended.unwrap_or_else(clock::monotonic);
-        match (connection.array().await, refused) {
-            (Ok(elements), None) => Ok(TransactionReply { elements, began }),
-            (Ok(_), Some(_)) => Err(not_understood().into()),
-            (Err(_), Some(refused)) => Err(refused),
-            (Err(error), None) => Err(error.into()),
+        match connection.array().await {
+            Ok(elements) if knows_expiry_time => Ok(TransactionReply { elements, began }),
+            Ok(_) => Err(not_understood().into()),
+            Err(_) if !knows_expiry_time => Err(Failure::NoExpiryTime),
+            Err(error) => Err(error.into()),
         }
     }
 

@@ -125,6 +125,9 @@ fn the_first_command_that_is_refused_is_told_by_its_name() {
         let error = read_from(answers.as_bytes(), 2).unwrap_err();
         assert!(error.to_string().contains(&format!("`+{command}`")), "{error}");
     }
+    // Without a transaction the commands are carried out at once.
+    let answers = [&no_right("multi"), HELLO, CLOCK, ":-1\r\n"].concat();
+    assert!(read_from(answers.as_bytes(), 2).unwrap_err().to_string().contains("`+multi`"));
     let answers = ["+OK\r\n".to_owned(), "+QUEUED\r\n".repeat(6), no_right("exec")].concat();
     assert!(read_from(answers.as_bytes(), 2).unwrap_err().to_string().contains("`+exec`"));
 }
