@@ -17,7 +17,7 @@ use crate::store::{Host, Identity, Password, ReadError, Tls};
 /// How long one sentinel may take before the next is asked.
 const SENTINEL_LIMIT: Duration = Duration::from_millis(500);
 
-/// Who the exporter says it is.
+/// The user that the exporter logs in as.
 enum Credentials<'k> {
     Anonymous,
     /// Without a password as well, which is then empty: a user may be let in with any.
@@ -29,7 +29,7 @@ enum Credentials<'k> {
 
 /// Why a server was not reached.
 enum ConnectFailure {
-    /// It asks who one is.
+    /// It asks for a user and a password, and none were given.
     Unintroduced(ReadError),
     Told(ReadError),
 }
@@ -47,7 +47,7 @@ impl Keyspace {
         reached.map_err(ConnectFailure::into_read_error)
     }
 
-    /// How the exporter proves who it is.
+    /// The user and the password, which is read anew for each connection.
     fn credentials(&self) -> Result<Credentials<'_>, ReadError> {
         let password = match &self.password {
             Some(file) => Some(file.read()?),

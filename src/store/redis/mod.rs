@@ -88,7 +88,7 @@ pub(super) struct Open {
 /// The keys that a transaction asks about.
 struct LeaseKeys {
     names: Names,
-    /// What is due by then is counted in the transaction, whose own clock cannot be an argument in it.
+    /// Due work is counted up to this time, because the transaction's own clock cannot be an argument of its commands.
     counted_to: Option<StoreTime>,
 }
 
@@ -132,7 +132,7 @@ impl Reader {
             let scan: [&[u8]; 5] = [&cursor, b"MATCH", pattern.as_bytes(), b"COUNT", b"1000"];
             connection.commands().add("SCAN", scan);
             if layout.counts_due() {
-                // It costs no round trip of its own so, and the last of them counts.
+                // Sent with the scan it costs no round trip. The last one before the transaction counts.
                 connection.commands().add("TIME", []);
             }
             let mut answer = connection.array().await?;

@@ -31,20 +31,20 @@ pub(super) struct Request<'r> {
     layout: &'r KeyLayout,
     subjects: &'r [Subject],
     expiry: Expiry,
-    /// What is due is counted up to it, in Unix seconds.
+    /// Due work is counted up to this time, in Unix seconds.
     counted_to: String,
     schedules: &'r Schedules,
 }
 
 /// A transaction that was carried out.
 pub(super) struct TransactionReply<'c> {
-    /// What is answered to the commands in it.
+    /// The replies to the commands in it.
     pub(super) elements: Elements<'c>,
-    /// When it began at the earliest, on the exporter's monotonic clock.
+    /// The earliest moment at which it can have been carried out, on the exporter's monotonic clock.
     pub(super) began: Duration,
 }
 
-/// How far a request is packed.
+/// The progress of packing a request.
 #[derive(Default)]
 struct PackingState {
     /// The next part: the beginning, a lease, or the end.
@@ -96,7 +96,7 @@ impl<'r> Request<'r> {
                 _ => return Err(not_understood().into()),
             }
         }
-        // Not before its last command was packed.
+        // The server carries a transaction out after its last command, which was not sent before this.
         let began = state.ended.unwrap_or_else(clock::monotonic);
         match connection.array().await {
             Ok(elements) if knows_expiry_time => Ok(TransactionReply { elements, began }),

@@ -15,9 +15,9 @@ use tokio_rustls::client::TlsStream;
 use crate::store::ReadError;
 use crate::store::transport::{broken, unprotected};
 
-/// What protects a connection, in PEM.
+/// The certificates of a connection, in PEM.
 pub(super) struct Certificates {
-    /// Who may have signed the server's certificate, beside those whom the system trusts.
+    /// Authorities that may have signed the server's certificate, beside those of the system.
     pub(super) ca: Option<Vec<u8>>,
     /// A certificate and its key.
     pub(super) identity: Option<(Vec<u8>, Vec<u8>)>,
@@ -43,7 +43,7 @@ pub(super) async fn tls(name: &str, port: u16, with: Certificates) -> Result<Tls
     TlsConnector::from(Arc::new(config)).connect(host, stream).await.map_err(|error| broken(&error))
 }
 
-/// Tries all addresses of a host at once. One that swallows what is sent to it then costs no time.
+/// Tries all addresses of a host at once, so that one from which no answer comes costs no time.
 async fn fastest(name: &str, port: u16) -> io::Result<TcpStream> {
     let mut attempts = JoinSet::new();
     for address in lookup_host((name, port)).await? {
@@ -61,7 +61,7 @@ async fn fastest(name: &str, port: u16) -> io::Result<TcpStream> {
 
 async fn config(with: Certificates) -> Result<ClientConfig, ReadError> {
     let mut roots = RootCertStore::empty();
-    // They are files. Without any of them only what `ca_file` names is trusted.
+    // They are read from files. If there are none, only the authorities in `ca_file` are trusted.
     let system = spawn_blocking(rustls_native_certs::load_native_certs).await.unwrap_or_default();
     roots.add_parsable_certificates(system.certs);
     if let Some(ca) = with.ca {

@@ -53,7 +53,7 @@ pub(super) fn written(reply: &Reply) -> Vec<u8> {
     }
 }
 
-/// What is made of the answers to a transaction.
+/// The reading that is made of the answers to a transaction.
 pub(super) fn decoded(
     decoder: Decoder<'_>,
     replies: Vec<Reply>,

@@ -1,4 +1,4 @@
-//! What single answers say.
+//! Single answers, and the values of a row that they stand for.
 
 use super::failure::{answered, not_understood, of_role};
 use super::resp::{Replies, Reply, ServerError};
@@ -61,7 +61,7 @@ pub(super) fn field(row: &mut Row, column: Column, command: &'static str, reply:
     decoded.map_err(|fault| Unusable::Row(column, fault))
 }
 
-/// What is wrong with a text that was not kept.
+/// The fault of a value whose text was not kept.
 const fn too_long(column: Column) -> RowFault {
     match column {
         Column::Holder => RowFault::NameTooLong,
@@ -78,7 +78,7 @@ pub(super) fn count(command: &'static str, reply: Reply<'_>) -> Result<u64, Unus
     }
 }
 
-/// What has the lowest score in a sorted set, and that score; nothing if the set is empty.
+/// The member with the lowest score in a sorted set, and that score; nothing if the set is empty.
 pub(super) fn lowest_of(reply: Reply<'_>) -> Result<Option<(Reply<'_>, f64)>, Unusable> {
     let mut members = match reply {
         Reply::Array(members) => members,

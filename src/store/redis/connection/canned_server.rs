@@ -26,7 +26,7 @@ impl CannedServer {
         Self { piece, ..self }
     }
 
-    /// What is sent to it.
+    /// The bytes that are sent to it.
     pub(in crate::store::redis) fn sent(&self) -> Arc<Mutex<Vec<u8>>> {
         Arc::clone(&self.sent)
     }
@@ -56,7 +56,7 @@ impl AsyncWrite for CannedServer {
     }
 }
 
-/// What comes of something that has nothing to wait for.
+/// The result of a future that has nothing to wait for.
 pub(in crate::store::redis) fn at_once<T>(future: impl Future<Output = T>) -> T {
     match pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
         Poll::Ready(result) => result,

@@ -18,7 +18,7 @@ const HELLO: &str = "%2\r\n$4\r\nrole\r\n$6\r\nmaster\r\n$4\r\nmode\r\n$10\r\nst
 const CLOCK: &str = "*2\r\n$4\r\n1000\r\n$1\r\n0\r\n";
 const HASHES: &str = "{hash: 'lock:*', fields: [holder, epoch]}";
 
-/// What a server answers to a transaction about so many leases that are laid out as [`HASHES`].
+/// The answers of a server to a transaction about so many leases that are laid out as [`HASHES`].
 fn transaction(leases: usize) -> String {
     let queued = "+QUEUED\r\n".repeat(2 + 2 * leases);
     let answers = ":-1\r\n*2\r\n$1\r\nh\r\n$1\r\n7\r\n".repeat(leases);

@@ -106,7 +106,7 @@ struct OpenArray {
     passed_over: Option<usize>,
 }
 
-/// What came of parsing one part.
+/// The outcome of parsing one part.
 enum Outcome {
     /// More bytes have to arrive first.
     Incomplete,

@@ -29,7 +29,7 @@ pub(in crate::store::redis) struct Replies<'r> {
     buffer: &'r [u8],
 }
 
-/// What a server says is wrong.
+/// An error that a server answers with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::store::redis) struct ServerError<'r> {
     /// The first word.

@@ -3,7 +3,7 @@ use redis::Value;
 
 use super::*;
 
-/// What came of parsing, as a tree.
+/// A parsed reply, as a tree.
 #[derive(Clone, Debug, PartialEq)]
 enum Tree {
     Nil,
@@ -35,7 +35,7 @@ impl From<Reply<'_>> for Tree {
     }
 }
 
-/// What a second implementation makes of a reply, but for what is passed over.
+/// A reply as a second implementation reads it, without its attributes.
 impl From<Value> for Tree {
     fn from(value: Value) -> Self {
         match value {
