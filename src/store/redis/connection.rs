@@ -64,7 +64,7 @@ impl Connection {
     pub(super) async fn answer(&mut self, more: &mut CommandSource<'_>) -> Result<Answer<'_>, ReadError> {
         self.parse(1, false, more).await?;
         let name = self.commands.answered();
-        name.zip(self.parsed().next()).ok_or_else(not_understood)
+        name.zip(self.parsed(1).next()).ok_or_else(not_understood)
     }
 
     /// The reply to the next command that is not answered yet, if it is no error.
@@ -81,15 +81,15 @@ impl Connection {
         let name = self.commands.answered();
         match self.parser.parts() {
             [Part::Array(count)] => Ok(Elements { left: *count as usize, connection: self }),
-            _ => Err(match name.zip(self.parsed().next()) {
+            _ => Err(match name.zip(self.parsed(1).next()) {
                 Some((name, Reply::Error(error))) => answered(name, error),
                 _ => not_understood(),
             }),
         }
     }
 
-    fn parsed(&self) -> Replies<'_> {
-        Replies::new(self.parser.parts(), &self.received)
+    fn parsed(&self, replies: usize) -> Replies<'_> {
+        Replies::new(replies, self.parser.parts(), &self.received)
     }
 
     /// Parses so many replies, or the header of one that is an array, and forgets those before.
@@ -148,7 +148,7 @@ impl Elements<'_> {
     pub(super) async fn next(&mut self, count: usize) -> Result<Replies<'_>, ReadError> {
         self.left = self.left.checked_sub(count).ok_or_else(not_understood)?;
         self.connection.parse(count, false, &mut |_| false).await?;
-        Ok(self.connection.parsed())
+        Ok(self.connection.parsed(count))
     }
 
     /// The next element, if it is an array.

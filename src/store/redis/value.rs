@@ -44,7 +44,7 @@ pub(super) fn has_none(fields: Reply<'_>) -> bool {
 pub(super) fn hash(row: &mut Row, columns: &[Column], fields: Reply<'_>) -> Result<(), Unusable> {
     let first = columns.first().copied().unwrap_or(Column::Lease);
     let mut values = match fields {
-        Reply::Array(values) if values.count() == columns.len() => values,
+        Reply::Array(values) if values.left() == columns.len() => values,
         other => return Err(unexpected(first, "HMGET", other)),
     };
     columns.iter().try_for_each(|column| field(row, *column, "HMGET", next(&mut values)?))

@@ -161,15 +161,15 @@ impl Parser {
             b'#' if matches!(rest, b"t" | b"f") => Part::Other,
             b'(' if is_integer(rest) => Part::Other,
             b'$' | b'*' if rest == b"-1" => Part::Nil,
-            b'$' | b'!' | b'=' => return self.begin_text(*kind, number(rest)?),
+            b'$' | b'!' | b'=' => return self.begin_text(*kind, count(rest)?),
             b'*' if head && self.open.is_empty() => {
-                let count: u32 = number(rest)?;
-                if u64::from(count) * SHORTEST > LONGEST_REPLY as u64 {
+                let count = count(rest)?;
+                if count.saturating_mul(SHORTEST) > LONGEST_REPLY as u64 {
                     return Err(Malformed::TooLong);
                 }
-                Part::Array(count)
+                Part::Array(narrow(count))
             }
-            b'*' | b'~' | b'%' | b'|' | b'>' => return self.begin_array(*kind, number(rest)?),
+            b'*' | b'~' | b'%' | b'|' | b'>' => return self.begin_array(*kind, count(rest)?),
             _ => return Err(Malformed::Protocol),
         };
         Ok(self.add(part))
@@ -195,10 +195,12 @@ impl Parser {
         }
     }
 
-    fn begin_text(&mut self, kind: u8, length: usize) -> Result<Outcome, Malformed> {
-        if length > LONGEST_REPLY.saturating_sub(self.length) {
+    fn begin_text(&mut self, kind: u8, length: u64) -> Result<Outcome, Malformed> {
+        let Some(length) =
+            usize::try_from(length).ok().filter(|length| *length <= LONGEST_REPLY.saturating_sub(self.length))
+        else {
             return Err(Malformed::TooLong);
-        }
+        };
         let is_long = length > LONGEST_TEXT;
         if is_long && kind == b'!' {
             return Err(Malformed::Protocol);
@@ -236,18 +238,18 @@ impl Parser {
         Ok(self.add(part))
     }
 
-    fn begin_array(&mut self, kind: u8, count: u32) -> Result<Outcome, Malformed> {
+    fn begin_array(&mut self, kind: u8, count: u64) -> Result<Outcome, Malformed> {
         let (part, elements) = match kind {
-            b'*' => (Some(Part::Array(count)), u64::from(count)),
-            b'~' => (Some(Part::Set(count)), u64::from(count)),
-            b'%' => (Some(Part::Map(count)), 2 * u64::from(count)),
+            b'*' => (Some(Part::Array(narrow(count))), count),
+            b'~' => (Some(Part::Set(narrow(count))), count),
+            b'%' => (Some(Part::Map(narrow(count))), count.saturating_mul(2)),
             // An attribute comes before any value.
-            b'|' => (None, 2 * u64::from(count)),
+            b'|' => (None, count.saturating_mul(2)),
             // A message is pushed between replies.
-            _ if self.open.is_empty() => (None, u64::from(count)),
+            _ if self.open.is_empty() => (None, count),
             _ => return Err(Malformed::Protocol),
         };
-        if self.parts.len() as u64 + elements > MOST_PARTS || self.open.len() == DEEPEST {
+        if elements > MOST_PARTS.saturating_sub(self.parts.len() as u64) || self.open.len() == DEEPEST {
             return Err(Malformed::Protocol);
         }
         match part {
@@ -291,9 +293,21 @@ impl Parser {
 impl Span {
     /// The parser goes no further into a buffer than [`LONGEST_REPLY`].
     fn new(begin: usize, length: usize) -> Self {
-        let saturate = |number| u32::try_from(number).unwrap_or(u32::MAX);
-        Self { begin: saturate(begin), length: saturate(length) }
+        Self { begin: narrow(begin as u64), length: narrow(length as u64) }
     }
+}
+
+/// A number that a limit keeps within 32 bits.
+fn narrow(number: u64) -> u32 {
+    u32::try_from(number).unwrap_or(u32::MAX)
+}
+
+/// A length in a header, which is never so long that it would not fit.
+fn count(digits: &[u8]) -> Result<u64, Malformed> {
+    if !(1..=19).contains(&digits.len()) || !digits.iter().all(u8::is_ascii_digit) {
+        return Err(Malformed::Protocol);
+    }
+    Ok(digits.iter().fold(0, |number, digit| 10 * number + u64::from(digit - b'0')))
 }
 
 /// A number of this type. None of what is too large, negative where there is no sign, or no number.

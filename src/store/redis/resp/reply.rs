@@ -25,6 +25,7 @@ pub(in crate::store::redis) enum Reply<'r> {
 /// Replies one after the other.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::store::redis) struct Replies<'r> {
+    left: usize,
     parts: &'r [Part],
     buffer: &'r [u8],
 }
@@ -39,9 +40,14 @@ pub(in crate::store::redis) struct ServerError<'r> {
 }
 
 impl<'r> Replies<'r> {
-    /// The replies of these parts, whose texts are in the buffer.
-    pub(in crate::store::redis) const fn new(parts: &'r [Part], buffer: &'r [u8]) -> Self {
-        Self { parts, buffer }
+    /// So many replies of these parts, whose texts are in the buffer.
+    pub(in crate::store::redis) const fn new(count: usize, parts: &'r [Part], buffer: &'r [u8]) -> Self {
+        Self { left: count, parts, buffer }
+    }
+
+    /// How many there are still.
+    pub(in crate::store::redis) const fn left(&self) -> usize {
+        self.left
     }
 
     fn text(&self, span: Span) -> &'r [u8] {
@@ -55,9 +61,11 @@ impl<'r> Iterator for Replies<'r> {
 
     fn next(&mut self) -> Option<Reply<'r>> {
         let (first, behind) = self.parts.split_first()?;
-        let (within, behind) = behind.split_at(extent(elements(*first), behind));
+        let count = elements(*first);
+        let (within, behind) = behind.split_at(extent(count, behind));
         self.parts = behind;
-        let within = Replies { parts: within, buffer: self.buffer };
+        self.left = self.left.saturating_sub(1);
+        let within = Replies { left: count, parts: within, buffer: self.buffer };
         Some(match *first {
             Part::Nil => Reply::Nil,
             Part::Integer(number) => Reply::Integer(number),

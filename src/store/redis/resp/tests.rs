@@ -68,7 +68,7 @@ impl Arrived {
         self.buffer.extend_from_slice(bytes);
         let mut replies = Vec::new();
         while self.parser.parse(&mut self.buffer, false)? {
-            replies.extend(Replies::new(self.parser.parts(), &self.buffer).map(Tree::from));
+            replies.extend(Replies::new(1, self.parser.parts(), &self.buffer).map(Tree::from));
             self.parser.finish(&mut self.buffer);
         }
         Ok(replies)
@@ -236,7 +236,8 @@ fn the_header_of_an_array_is_read_alone_and_bounded() {
     assert_eq!(head("*1\r\n*2\r\n"), Ok(Some(vec![Part::Array(1)])));
     assert_eq!(head("*-1\r\n"), Ok(Some(vec![Part::Nil])));
     assert_eq!(head("*22369622\r\n"), Err(Malformed::TooLong));
-    assert_eq!(head("*1152921504606846976\r\n"), Err(Malformed::Protocol));
+    assert_eq!(head("*1152921504606846976\r\n"), Err(Malformed::TooLong));
+    assert_eq!(head("*99999999999999999999\r\n"), Err(Malformed::Protocol));
     assert!(matches!(head("-NOPERM x\r\n").unwrap().unwrap()[..], [Part::Error(_)]));
 }
 
