@@ -21,6 +21,10 @@ mod rows;
 mod server;
 pub mod sqlite;
 mod statement;
+#[cfg(any(feature = "postgres", feature = "redis"))]
+mod tcp;
+#[cfg(any(feature = "postgres", feature = "redis"))]
+mod tls;
 #[cfg(any(feature = "mysql", feature = "postgres", feature = "redis"))]
 mod transport;
 #[cfg(any(feature = "mysql", feature = "postgres"))]

@@ -14,7 +14,6 @@ mod pipeline;
 mod reading;
 #[cfg(test)]
 mod tests;
-mod tls;
 mod value;
 
 use std::sync::Arc;

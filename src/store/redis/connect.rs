@@ -1,54 +1,62 @@
 //! How a connection is opened.
 
-use std::path::Path;
 use std::time::Duration;
 
-use redis::aio::MultiplexedConnection;
-use redis::{
-    AsyncConnectionConfig, Client, ClientTlsConfig, ConnectionAddr, IntoConnectionInfo, ProtocolVersion,
-    RedisConnectionInfo, RedisError, TlsCertificates, Value,
-};
+use tokio::net::UnixStream;
 use tokio::time::{Instant, timeout};
 
-use super::failure::{answered, not_understood, read_error};
+use super::command::Commands;
+use super::connection::{Connection, Stream};
+use super::failure::{answered, not_understood, refused_version};
+use super::resp::{Replies, Reply};
 use super::{Keyspace, Place};
-use crate::store::transport::{Pem, pem};
-use crate::store::{Host, Identity, ReadError, Tls};
+use crate::store::tls::TlsClient;
+use crate::store::transport::broken;
+use crate::store::{Host, Password, ReadError, Tls, tcp};
 
 /// How long one sentinel may take before the next is asked.
 const SENTINEL_LIMIT: Duration = Duration::from_millis(500);
 
+/// The user that the exporter logs in as.
+enum Credentials<'k> {
+    Anonymous,
+    /// Without a password as well, which is then empty: a user may be let in with any.
+    User {
+        name: &'k str,
+        password: Option<Password>,
+    },
+}
+
+/// Why a server was not reached.
+enum ConnectFailure {
+    /// It asks for a user and a password, and none were given.
+    Unintroduced(ReadError),
+    Told(ReadError),
+}
+
 impl Keyspace {
     /// Opens a connection to the server, as the user and on the database that are configured.
-    pub(super) async fn open(&self, deadline: Instant) -> Result<MultiplexedConnection, ReadError> {
-        let introduction = self.introduction(deadline).await?;
+    pub(super) async fn open(&self, deadline: Instant) -> Result<Connection, ReadError> {
+        let credentials = self.credentials(deadline).await?;
         let reached = match &self.place {
-            Place::Server(host) => self.reach(host, introduction, deadline).await,
+            Place::Server(host) => self.reach(host, &credentials, self.database, deadline).await,
             Place::Sentinels { sentinels, master } => {
-                self.reach(&self.master(sentinels, master, deadline).await?, introduction, deadline).await
+                self.reach(&self.master(sentinels, master, deadline).await?, &credentials, self.database, deadline)
+                    .await
             }
         };
-        let mut connection = reached.map_err(Failed::into_read_error)?;
-        if self.database != 0 {
-            let select = redis::cmd("SELECT").arg(self.database).to_owned();
-            if let Value::ServerError(error) = connection.send_packed_command(&select).await.map_err(read_error)? {
-                return Err(answered("select", &error));
-            }
-        }
-        Ok(connection)
+        reached.map_err(ConnectFailure::into_read_error)
     }
 
-    /// How the exporter proves who it is.
-    async fn introduction(&self, deadline: Instant) -> Result<RedisConnectionInfo, ReadError> {
-        let introduction = stranger();
-        let introduction = match &self.user {
-            // Without a password as well: one may be let in with any.
-            Some(user) => introduction.set_username(user).set_password(""),
-            None => introduction,
+    /// The user and the password, which is read anew for each connection.
+    async fn credentials(&self, deadline: Instant) -> Result<Credentials<'_>, ReadError> {
+        let password = match &self.password {
+            Some(file) => Some(file.read(deadline).await?),
+            None => None,
         };
-        Ok(match &self.password {
-            Some(file) => introduction.set_password(file.read(deadline).await?.reveal()),
-            None => introduction,
+        Ok(match (&self.user, password) {
+            (None, None) => Credentials::Anonymous,
+            (user, password) => Credentials::User { name: user.as_deref().unwrap_or("default"), password },
         })
     }
 
@@ -66,21 +74,21 @@ impl Keyspace {
     }
 
     async fn ask_sentinel(&self, sentinel: &Host, master: &str, deadline: Instant) -> Result<Host, ReadError> {
-        let of_sentinel = |failed: Failed| ReadError::Refused(format!("of a sentinel: {}", failed.into_read_error()));
-        let mut connection = match self.reach(sentinel, stranger(), deadline).await {
+        let of_sentinel =
+            |failed: ConnectFailure| ReadError::Refused(format!("of a sentinel: {}", failed.into_read_error()));
+        let mut connection = match self.reach(sentinel, &Credentials::Anonymous, 0, deadline).await {
             // A sentinel that asks who one is, is taken to know the same users as the server.
-            Err(Failed::Client(error)) if error.code() == Some("NOAUTH") => {
-                self.reach(sentinel, self.introduction(deadline).await?, deadline).await.map_err(of_sentinel)?
+            Err(ConnectFailure::Unintroduced(_)) => {
+                self.reach(sentinel, &self.credentials(deadline).await?, 0, deadline).await.map_err(of_sentinel)?
             }
-            reached => reached.map_err(Failed::into_read_error)?,
+            reached => reached.map_err(ConnectFailure::into_read_error)?,
         };
-        let question = redis::cmd("SENTINEL").arg("GET-MASTER-ADDR-BY-NAME").arg(master).to_owned();
-        match connection.send_packed_command(&question).await.map_err(read_error)? {
-            Value::Nil => Err(ReadError::SchemaMismatch(
+        connection.commands().add("SENTINEL", ["GET-MASTER-ADDR-BY-NAME", master].map(str::as_bytes));
+        match connection.reply().await? {
+            Reply::Nil => Err(ReadError::SchemaMismatch(
                 "the sentinels know no master of the name in the store's address".to_owned(),
             )),
-            Value::Array(parts) => host(&parts).ok_or_else(not_understood),
-            Value::ServerError(error) => Err(answered("sentinel", &error)),
+            Reply::Array(parts) => host(parts).ok_or_else(not_understood),
             _ => Err(not_understood()),
         }
     }
@@ -89,90 +97,82 @@ impl Keyspace {
     async fn reach(
         &self,
         host: &Host,
-        introduction: RedisConnectionInfo,
+        credentials: &Credentials<'_>,
+        database: u32,
         deadline: Instant,
-    ) -> Result<MultiplexedConnection, Failed> {
-        let (address, certificates) = match (&self.tls, host) {
-            (_, Host::Socket(path)) => (ConnectionAddr::Unix(path.clone()), None),
-            (Tls::Off, Host::Tcp { name, port }) => (ConnectionAddr::Tcp(name.to_string(), *port), None),
-            (Tls::Verify { ca_file, identity }, Host::Tcp { name, port }) => {
-                choose_cryptography();
-                let host = name.to_string();
-                let address = ConnectionAddr::TcpTls { host, port: *port, insecure: false, tls_params: None };
-                (
-                    address,
-                    Some(certificates(ca_file.as_deref(), identity.as_ref(), deadline).await.map_err(Failed::Told)?),
-                )
+    ) -> Result<Connection, ConnectFailure> {
+        let mut connection = Connection::new(self.stream(host, deadline).await?);
+        credentials.add(connection.commands());
+        if database != 0 {
+            connection.commands().add("SELECT", [itoa::Buffer::new().format(database).as_bytes()]);
+        }
+        match connection.answer(&mut |_| false).await? {
+            (_, Reply::Map(_)) => {}
+            (_, Reply::Error(error)) if error.details.starts_with("unknown command") => {
+                return Err(refused_version().into());
             }
+            (name, Reply::Error(error)) if error.code == "NOAUTH" => {
+                return Err(ConnectFailure::Unintroduced(answered(name, error)));
+            }
+            (name, Reply::Error(error)) => return Err(answered(name, error).into()),
+            _ => return Err(not_understood().into()),
+        }
+        if database != 0 {
+            connection.reply().await?;
+        }
+        Ok(connection)
+    }
+
+    async fn stream(&self, host: &Host, deadline: Instant) -> Result<Box<dyn Stream>, ReadError> {
+        let (name, port) = match host {
+            Host::Socket(path) => {
+                return Ok(Box::new(UnixStream::connect(path).await.map_err(|error| broken(&error))?));
+            }
+            Host::Tcp { name, port } => (name, *port),
         };
-        let info = address.into_connection_info()?.set_redis_settings(introduction);
-        let client = match certificates {
-            Some(certificates) => Client::build_with_tls(info, certificates)?,
-            None => Client::open(info)?,
+        let Tls::Verify { ca_file, identity } = &self.tls else {
+            return Ok(Box::new(tcp::connect(name, port).await.map_err(|error| broken(&error))?));
         };
-        // The deadline is kept outside: it holds for the whole reading.
-        let config = AsyncConnectionConfig::new().set_connection_timeout(None).set_response_timeout(None);
-        Ok(client.get_multiplexed_async_connection_with_config(&config).await?)
+        let tls = TlsClient::read(ca_file.as_deref(), identity.as_ref(), deadline).await?;
+        let (connector, server) = tls.connector(name)?;
+        let stream = tcp::connect(name, port).await.map_err(|error| broken(&error))?;
+        Ok(Box::new(connector.connect(server, stream).await.map_err(|error| broken(&error))?))
     }
 }
 
-/// Why a server was not reached.
-enum Failed {
-    Told(ReadError),
-    Client(RedisError),
-}
-
-impl From<RedisError> for Failed {
-    fn from(error: RedisError) -> Self {
-        Self::Client(error)
-    }
-}
-
-impl Failed {
-    fn into_read_error(self) -> ReadError {
+impl Credentials<'_> {
+    /// The first command. In the third version of the protocol it is always answered, and so whatever is wrong with the
+    /// connection shows where it can be told.
+    fn add(&self, commands: &mut Commands) {
         match self {
-            Self::Told(error) => error,
-            Self::Client(error) => read_error(error),
+            Self::Anonymous => commands.add("HELLO", ["3"].map(str::as_bytes)),
+            Self::User { name, password } => {
+                let password = password.as_ref().map_or("", Password::reveal);
+                commands.add("HELLO", ["3", "AUTH", name, password].map(str::as_bytes));
+            }
         }
     }
 }
 
-/// An introduction as nobody. In the third version of the protocol it is always answered, and so whatever is wrong with
-/// the connection shows where it can be told; and nothing else is sent of the client's own accord.
-fn stranger() -> RedisConnectionInfo {
-    RedisConnectionInfo::default().set_protocol(ProtocolVersion::RESP3).set_skip_set_lib_name()
+impl From<ReadError> for ConnectFailure {
+    fn from(error: ReadError) -> Self {
+        Self::Told(error)
+    }
+}
+
+impl ConnectFailure {
+    fn into_read_error(self) -> ReadError {
+        match self {
+            Self::Unintroduced(error) | Self::Told(error) => error,
+        }
+    }
 }
 
 /// The address that a sentinel gives.
-fn host(parts: &[Value]) -> Option<Host> {
-    let [Value::BulkString(name), Value::BulkString(port)] = parts else { return None };
+fn host(mut parts: Replies<'_>) -> Option<Host> {
+    let (Reply::Text(name), Reply::Text(port), None) = (parts.next()?, parts.next()?, parts.next()) else {
+        return None;
+    };
     let name = std::str::from_utf8(name).ok()?.into();
     Some(Host::Tcp { name, port: std::str::from_utf8(port).ok()?.parse().ok()? })
-}
-
-async fn certificates(
-    ca_file: Option<&Path>,
-    identity: Option<&Identity>,
-    deadline: Instant,
-) -> Result<TlsCertificates, ReadError> {
-    let root_cert = match ca_file {
-        None => None,
-        Some(file) => Some(pem("ca_file", file, Pem::Certificate, deadline).await?),
-    };
-    let client_tls = match identity {
-        None => None,
-        Some(identity) => Some(ClientTlsConfig {
-            client_cert: pem("cert_file", &identity.cert_file, Pem::Certificate, deadline).await?,
-            client_key: pem("key_file", &identity.key_file, Pem::Key, deadline).await?,
-        }),
-    };
-    Ok(TlsCertificates { client_tls, root_cert })
-}
-
-/// Makes sure that one implementation of cryptography is chosen for the whole process, before a connection asks for it.
-fn choose_cryptography() {
-    if rustls::crypto::CryptoProvider::get_default().is_none() {
-        // Whoever was faster chose the same.
-        let _ = rustls::crypto::ring::default_provider().install_default();
-    }
 }

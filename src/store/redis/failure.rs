@@ -1,13 +1,7 @@
 //! The errors of Redis and Valkey, by who must act on them.
 
-use std::error::Error;
-use std::io;
-use std::sync::Arc;
-
-use redis::{ErrorKind, RedisError, ServerError};
-
+use super::resp::{Malformed, ServerError};
 use crate::store::ReadError;
-use crate::store::transport::{broken, unprotected};
 
 /// Why a transaction was not carried out.
 #[derive(Debug)]
@@ -26,9 +20,9 @@ impl From<ReadError> for Failure {
 
 impl Failure {
     /// The server's answer to a command that it does not take.
-    pub(super) fn of(command: &str, error: &ServerError) -> Self {
-        let unknown = error.details().is_some_and(|details| details.starts_with("unknown command"));
-        if unknown && command == "pexpiretime" { Self::NoExpiryTime } else { Self::Told(answered(command, error)) }
+    pub(super) fn of(command: &str, error: ServerError<'_>) -> Self {
+        let unknown = error.details.starts_with("unknown command");
+        if unknown && command == "PEXPIRETIME" { Self::NoExpiryTime } else { Self::Told(answered(command, error)) }
     }
 
     /// The reason.
@@ -43,6 +37,17 @@ impl Failure {
 /// What answers is no such server.
 pub(super) fn not_understood() -> ReadError {
     ReadError::Unreachable("what answers does not speak the protocol of Redis".to_owned())
+}
+
+/// Bytes that are no reply to what was asked.
+pub(super) fn malformed(how: Malformed) -> ReadError {
+    match how {
+        Malformed::Protocol => not_understood(),
+        Malformed::TooLong => ReadError::Refused(
+            "the server answers with more than 64 MiB for one value, which is not read; no lease needs as much"
+                .to_owned(),
+        ),
+    }
 }
 
 /// What to say of a server by its role and mode, unless it can be read.
@@ -63,16 +68,16 @@ fn cluster() -> ReadError {
     ReadError::Refused("the server is one of a cluster, which is not supported".to_owned())
 }
 
-fn refused_version() -> ReadError {
+pub(super) fn refused_version() -> ReadError {
     ReadError::Refused("the server is too old; Redis 6 or later is needed".to_owned())
 }
 
 /// The server's own error, by its first word. Nothing else of its text is passed on.
-pub(super) fn answered(command: &str, error: &ServerError) -> ReadError {
-    let details = error.details().unwrap_or_default();
-    let says = |part: &str| details.contains(part);
+pub(super) fn answered(command: &str, error: ServerError<'_>) -> ReadError {
+    let command = command.to_ascii_lowercase();
+    let says = |part: &str| error.details.contains(part);
     let refused = |what: &str| ReadError::Refused(what.to_owned());
-    match error.code() {
+    match error.code {
         "NOAUTH" => refused("the server asks for a password; name a file with it in `password_file`"),
         "WRONGPASS" => refused("the server refuses the user or the password"),
         // The command was looked at first, so it is the key that may not be read.
@@ -80,7 +85,7 @@ pub(super) fn answered(command: &str, error: &ServerError) -> ReadError {
             refused(&format!("the user may not read these keys (`{command}`); grant it their names with `~`"))
         }
         // The one command that a transaction cannot be without is told of in another way.
-        "NOPERM" | "EXECABORT" if error.code() == "NOPERM" || says("no permissions") => {
+        "NOPERM" | "EXECABORT" if error.code == "NOPERM" || says("no permissions") => {
             refused(&format!("the user may not give the command `{command}`; grant it with `+{command}`"))
         }
         "LOADING" => ReadError::Unreachable("the server is still loading its data".to_owned()),
@@ -99,36 +104,4 @@ pub(super) fn answered(command: &str, error: &ServerError) -> ReadError {
         }
         _ => refused(&format!("the server answered `{command}` with an error")),
     }
-}
-
-/// An error of the client, of which no text is passed on.
-pub(super) fn read_error(error: RedisError) -> ReadError {
-    match error.kind() {
-        ErrorKind::Io => match cause(&error) {
-            None => ReadError::Unreachable("the server ended the connection".to_owned()),
-            Some(cause) => match cause.downcast_ref::<io::Error>() {
-                Some(error) => broken(error),
-                None => {
-                    ReadError::Unreachable("TLS: neither the host's name nor the system's trust can be used".to_owned())
-                }
-            },
-        },
-        ErrorKind::Parse => not_understood(),
-        ErrorKind::InvalidClientConfig | ErrorKind::Client => {
-            match cause(&error).and_then(|cause| cause.downcast_ref::<rustls::Error>()) {
-                Some(error) => unprotected(&error.to_string()),
-                None => ReadError::Refused("the client certificate or its key cannot be used".to_owned()),
-            }
-        }
-        ErrorKind::RESP3NotSupported => refused_version(),
-        _ => match ServerError::try_from(error) {
-            Ok(error) => answered("hello", &error),
-            Err(_) => ReadError::Unreachable("the connection failed".to_owned()),
-        },
-    }
-}
-
-/// What the client itself was told. It is shared there, and the pointer to it is an error of its own.
-fn cause(error: &RedisError) -> Option<&(dyn Error + Send + Sync + 'static)> {
-    error.source()?.downcast_ref::<Arc<dyn Error + Send + Sync>>().map(AsRef::as_ref)
 }

@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use proptest::sample::Index;
 use redis::Value as Reply;
 
-use super::tests::{any_reply, bulk, clock, hello, layout, subject};
+use super::tests::{any_reply, bulk, clock, decoded, hello, layout, subject};
 use super::*;
 use crate::fuzz::REDIS;
 use crate::lease::{Column, RejectedRow, Row, RowFault, StoreTime};
@@ -112,7 +112,7 @@ impl Kept {
 fn read(replies: Vec<Reply>, leases: usize) -> Result<crate::lease::Reading, ReadError> {
     let (layout, mut schedules) = (layout(LAYOUT), Schedules::new(10));
     let subjects: Vec<_> = (0..leases).map(|at| subject(&at.to_string())).collect();
-    Decoder::begin(&layout, Expiry::Time, &mut schedules, replies)?.finish(&subjects, RecordLimiter::new(10), 0)
+    decoded(Decoder::new(&layout, Expiry::Time, &mut schedules), replies, &subjects, RecordLimiter::new(10))
 }
 
 fn answers(leases: &[Kept]) -> Vec<Reply> {

@@ -1,33 +1,41 @@
 //! Redis and Valkey.
 //!
+//! The exporter speaks the protocol itself (`resp`), because a client library makes a tree of values of each reading.
+//!
 //! A reading is one transaction, which the server carries out without anything in between: its role, its clock, and of
 //! each lease the value and when it expires. Which keys there are is asked before, where a pattern names them; one that is
 //! gone by then is no lease any more. All that is kept from one reading to the next is what came first in the schedules
 //! whose being put off is progress.
 
 mod answer;
+mod command;
 mod connect;
+mod connection;
 mod failure;
 #[cfg(test)]
 mod fuzz;
 mod names;
 mod request;
+mod resp;
 mod schedule;
 #[cfg(test)]
 mod tests;
+mod value;
 
-use redis::aio::MultiplexedConnection;
+use tokio::task::coop::consume_budget;
 use tokio::time::Instant;
 
 use super::keys::KeyLayout;
 use super::link::{Driver, Link};
 use super::{Host, PasswordFile, ReadError, ReadResult, RecordLimiter, Scope, Store, Taken, Tls};
 use crate::clock;
-use crate::lease::At;
+use crate::lease::{At, RowFault, StoreTime};
 use answer::Decoder;
-use failure::{Failure, read_error};
+use connection::Connection;
+use failure::{Failure, not_understood};
 use names::Names;
-use request::Request;
+use request::{Request, TransactionReply};
+use resp::Reply;
 use schedule::Schedules;
 
 /// Where the server is that holds the keys.
@@ -72,9 +80,19 @@ struct Reader {
 
 /// A connection, and what is known of the server.
 pub(super) struct Open {
-    connection: MultiplexedConnection,
+    connection: Connection,
     expiry: Expiry,
 }
+
+/// The keys that a transaction asks about.
+struct LeaseKeys {
+    names: Names,
+    /// Due work is counted up to this time, because the transaction's own clock cannot be an argument of its commands.
+    counted_to: Option<StoreTime>,
+}
+
+/// No cursor of a scan is longer, in bytes: it is a number of 64 bits.
+const LONGEST_CURSOR: usize = 20;
 
 /// How the server tells when a key expires.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -95,27 +113,48 @@ impl Keyspace {
 }
 
 impl Reader {
-    /// The keys that are leases now.
-    async fn subjects(
-        &self,
-        connection: &mut MultiplexedConnection,
-        kept: &mut RecordLimiter,
-    ) -> Result<Names, ReadError> {
+    /// The keys that are leases now, and the server's clock, if what is due is counted.
+    async fn ask(&self, connection: &mut Connection, kept: &mut RecordLimiter) -> Result<LeaseKeys, ReadError> {
         let layout = &self.keyspace.layout;
-        if !layout.leases.is_many() {
-            return Ok(Names::one(layout.leases.text(), &self.scope.only_lease));
-        }
-        let mut names = Names::new(self.scope.max_leases);
+        let mut found = LeaseKeys { names: Names::new(self.scope.max_leases), counted_to: None };
         let pattern = layout.leases.text();
-        let mut cursor = b"0".to_vec();
-        loop {
-            let scan = redis::cmd("SCAN").arg(cursor).arg("MATCH").arg(&pattern).arg("COUNT").arg(1_000).to_owned();
-            let (next, keys) = answer::scanned(connection.send_packed_command(&scan).await.map_err(read_error)?)?;
-            keys.into_iter().for_each(|key| names.add(layout, key, kept));
-            if next == b"0" {
-                return Ok(names);
+        if !layout.leases.is_many() {
+            found.names = Names::one(pattern, &self.scope.only_lease);
+            if layout.counts_due() {
+                connection.commands().add("TIME", []);
+                found.counted_to = Some(value::time(connection.reply().await?)?);
             }
-            cursor = next;
+            return Ok(found);
+        }
+        let mut cursor: Box<[u8]> = (*b"0").into();
+        loop {
+            let scan: [&[u8]; 5] = [&cursor, b"MATCH", pattern.as_bytes(), b"COUNT", b"1000"];
+            connection.commands().add("SCAN", scan);
+            if layout.counts_due() {
+                // Sent with the scan it costs no round trip. The last one before the transaction counts.
+                connection.commands().add("TIME", []);
+            }
+            let mut answer = connection.array().await?;
+            cursor = match answer.next(1).await?.next() {
+                Some(Reply::Text(next)) if next.len() <= LONGEST_CURSOR => next.into(),
+                _ => return Err(not_understood()),
+            };
+            let mut keys = answer.array().await?;
+            while keys.left() > 0 {
+                match keys.next(1).await?.next() {
+                    Some(Reply::Text(key)) => found.names.add(layout, key, kept),
+                    Some(Reply::LongText) => Names::reject(RowFault::NameTooLong, kept),
+                    _ => return Err(not_understood()),
+                }
+                consume_budget().await;
+            }
+            answer.end()?;
+            if layout.counts_due() {
+                found.counted_to = Some(value::time(connection.reply().await?)?);
+            }
+            if *cursor == *b"0" {
+                return Ok(found);
+            }
         }
     }
 }
@@ -138,27 +177,23 @@ impl Driver for Reader {
     async fn read(&mut self, open: &mut Open, _deadline: Instant) -> ReadResult {
         let layout = &self.keyspace.layout;
         let mut kept = RecordLimiter::new(self.scope.max_leases);
-        let mut names = self.subjects(&mut open.connection, &mut kept).await?;
+        let LeaseKeys { mut names, counted_to } = self.ask(&mut open.connection, &mut kept).await?;
         let subjects = names.take();
-        // What is due by then is counted in the transaction, whose own clock cannot be an argument in it.
-        let counted_to = match layout.counts_due() {
-            true => {
-                Some(answer::time(open.connection.send_packed_command(&redis::cmd("TIME")).await.map_err(read_error)?)?)
-            }
-            false => None,
-        };
-        let (replies, at, wall_clock) = loop {
+        loop {
             let request = Request::new(layout, &subjects, open.expiry, counted_to, &self.schedules);
-            let began = clock::monotonic();
-            match request.send(&mut open.connection).await {
-                Ok(replies) => break (replies, At { began, ended: clock::monotonic() }, clock::unix_seconds()),
-                Err(Failure::NoExpiryTime) if open.expiry == Expiry::Time => open.expiry = Expiry::Left,
+            let TransactionReply { elements, began } = match request.send(&mut open.connection).await {
+                Ok(executed) => executed,
+                Err(Failure::NoExpiryTime) if open.expiry == Expiry::Time => {
+                    open.expiry = Expiry::Left;
+                    continue;
+                }
                 Err(failure) => return Err(failure.into_read_error()),
-            }
-        };
-        let decoder = Decoder::begin(layout, open.expiry, &mut self.schedules, replies)?;
-        let reading = decoder.finish(&subjects, kept, names.over_limit())?;
-        let clock_offset = reading.store_now.unix_seconds() - wall_clock;
-        Ok(Taken { reading, at, clock_offset })
+            };
+            let decoder = Decoder::new(layout, open.expiry, &mut self.schedules);
+            let reading = decoder.read(elements, &subjects, kept, names.over_limit()).await?;
+            let at = At { began, ended: clock::monotonic() };
+            let clock_offset = reading.store_now.unix_seconds() - clock::unix_seconds();
+            return Ok(Taken { reading, at, clock_offset });
+        }
     }
 }

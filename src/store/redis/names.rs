@@ -28,21 +28,24 @@ impl Names {
     }
 
     /// Takes in a key, if it is one of a lease. One that no lease can be named after is put with the rejected rows.
-    pub(super) fn add(&mut self, layout: &KeyLayout, key: Vec<u8>, kept: &mut RecordLimiter) {
-        let mut reject = |fault| kept.reject(RejectedRow { lease: None, column: Column::Lease, fault });
-        let Ok(key) = String::from_utf8(key) else { return reject(RowFault::Unreadable) };
-        match layout.lease_at(&key) {
+    pub(super) fn add(&mut self, layout: &KeyLayout, key: &[u8], kept: &mut RecordLimiter) {
+        let Ok(key) = std::str::from_utf8(key) else { return Self::reject(RowFault::Unreadable, kept) };
+        match layout.lease_at(key) {
             None => {}
-            Some("") => reject(RowFault::NoName),
-            Some(name) if name.len() > LONGEST_NAME => reject(RowFault::NameTooLong),
+            Some("") => Self::reject(RowFault::NoName, kept),
+            Some(name) if name.len() > LONGEST_NAME => Self::reject(RowFault::NameTooLong, kept),
             Some(name) => {
-                let name = Arc::from(name);
-                self.found.push(Subject { key, name });
+                self.found.push(Subject { key: key.to_owned(), name: Arc::from(name) });
                 if self.found.len() > self.max_leases.saturating_mul(2) {
                     self.leave_out();
                 }
             }
         }
+    }
+
+    /// Puts a key that no lease can be named after with the rejected rows.
+    pub(super) fn reject(fault: RowFault, kept: &mut RecordLimiter) {
+        kept.reject(RejectedRow { lease: None, column: Column::Lease, fault });
     }
 
     /// The first by name.

@@ -1,13 +1,15 @@
 //! What is asked in one transaction.
 
 use std::sync::Arc;
+use std::time::Duration;
 
-use redis::aio::MultiplexedConnection;
-use redis::{Arg, Pipeline, Value};
-
-use super::failure::{Failure, answered};
+use super::Expiry;
+use super::command::Commands;
+use super::connection::{Connection, Elements};
+use super::failure::{Failure, not_understood};
+use super::resp::Reply;
 use super::schedule::Schedules;
-use super::{Expiry, read_error};
+use crate::clock;
 use crate::lease::{Column, StoreTime};
 use crate::store::column::LONGEST_NAME;
 use crate::store::keys::{DueKey, KeyLayout, Record};
@@ -23,123 +25,179 @@ pub(super) struct Subject {
 /// microseconds pass with each.
 pub(super) const LEASES_A_LOOK: usize = 200;
 
-/// The commands of one transaction.
-pub(super) struct Request(Pipeline);
+/// The commands of one transaction. They are packed as they are sent, so that no more than some thousands of them are
+/// held at once.
+pub(super) struct Request<'r> {
+    layout: &'r KeyLayout,
+    subjects: &'r [Subject],
+    expiry: Expiry,
+    /// Due work is counted up to this time, in Unix seconds.
+    counted_to: String,
+    schedules: &'r Schedules,
+}
 
-impl Request {
+/// A transaction that was carried out.
+pub(super) struct TransactionReply<'c> {
+    /// The replies to the commands in it.
+    pub(super) elements: Elements<'c>,
+    /// The earliest moment at which it can have been carried out, on the exporter's monotonic clock.
+    pub(super) began: Duration,
+}
+
+/// The progress of packing a request.
+#[derive(Default)]
+struct PackingState {
+    /// The next part: the beginning, a lease, or the end.
+    next: usize,
+    /// When the end was packed.
+    ended: Option<Duration>,
+}
+
+impl<'r> Request<'r> {
     /// Asks for the server's role, its clock, and all that the layout says of each lease. What is due is counted up to
     /// `counted_to`, and of what came first in the schedules it is asked where it is now.
     pub(super) fn new(
-        layout: &KeyLayout,
-        subjects: &[Subject],
+        layout: &'r KeyLayout,
+        subjects: &'r [Subject],
         expiry: Expiry,
         counted_to: Option<StoreTime>,
-        schedules: &Schedules,
+        schedules: &'r Schedules,
     ) -> Self {
-        let mut commands = Pipeline::with_capacity(4 + 3 * subjects.len());
-        // The one way to learn of the role that needs no right.
-        commands.cmd("MULTI").cmd("HELLO").arg(3);
-        for (at, subject) in subjects.iter().enumerate() {
-            if at == 0 || (expiry == Expiry::Left && at % LEASES_A_LOOK == 0) {
-                commands.cmd("TIME");
-            }
-            ask(&mut commands, layout, subject, expiry);
-            ask_due(&mut commands, &layout.due, subject, counted_to, schedules);
-        }
-        if subjects.is_empty() {
-            commands.cmd("TIME");
-        }
-        commands.cmd("EXEC");
-        Self(commands)
+        let counted_to = counted_to.map_or(f64::NEG_INFINITY, StoreTime::unix_seconds).to_string();
+        Self { layout, subjects, expiry, counted_to, schedules }
     }
 
     /// What is sent.
     #[cfg(test)]
     pub(super) fn packed(&self) -> Vec<u8> {
-        self.0.get_packed_pipeline()
+        let (mut commands, mut state) = (Commands::default(), PackingState::default());
+        while self.pack(&mut state, &mut commands) {}
+        commands.unsent().to_vec()
     }
 
-    /// Has the transaction carried out, and gives the answers to what is asked in it.
-    pub(super) async fn send(&self, connection: &mut MultiplexedConnection) -> Result<Vec<Value>, Failure> {
-        let mut replies = connection.send_packed_commands(&self.0, 0, self.0.len()).await.map_err(read_error)?;
-        let executed = replies.pop();
-        let refused = replies.iter().enumerate().find_map(|(at, reply)| match reply {
-            Value::ServerError(error) => Some((at, error)),
-            _ => None,
-        });
-        if let Some((at, error)) = refused {
-            return Err(Failure::of(&name(&self.0, at), error));
+    /// Has the transaction carried out.
+    pub(super) async fn send<'c>(&self, connection: &'c mut Connection) -> Result<TransactionReply<'c>, Failure> {
+        let mut state = PackingState::default();
+        let mut knows_expiry_time = true;
+        loop {
+            if connection.commands().next().is_none() {
+                self.pack(&mut state, connection.commands());
+            }
+            if connection.commands().next() == Some("EXEC") {
+                break;
+            }
+            match connection.answer(&mut |commands| self.pack(&mut state, commands)).await? {
+                (_, Reply::Status) => {}
+                (name, Reply::Error(error)) => match Failure::of(name, error) {
+                    // The transaction is refused in the end, and another one sent on the same connection.
+                    Failure::NoExpiryTime => knows_expiry_time = false,
+                    told @ Failure::Told(_) => return Err(told),
+                },
+                _ => return Err(not_understood().into()),
+            }
         }
-        match executed {
-            Some(Value::Array(replies)) => Ok(replies),
-            Some(Value::ServerError(error)) => Err(answered("exec", &error).into()),
-            _ => Err(super::failure::not_understood().into()),
+        // The server carries a transaction out after its last command, which was not sent before this.
+        let began = state.ended.unwrap_or_else(clock::monotonic);
+        match connection.array().await {
+            Ok(elements) if knows_expiry_time => Ok(TransactionReply { elements, began }),
+            Ok(_) => Err(not_understood().into()),
+            Err(_) if !knows_expiry_time => Err(Failure::NoExpiryTime),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Packs the next part.
+    fn pack(&self, state: &mut PackingState, commands: &mut Commands) -> bool {
+        let (at, end) = (state.next, self.subjects.len() + 1);
+        if at > end {
+            return false;
+        }
+        state.next += 1;
+        match at.checked_sub(1) {
+            None => {
+                commands.add("MULTI", []);
+                // The one way to learn of the role that needs no right.
+                commands.add("HELLO", ["3"].map(str::as_bytes));
+                commands.add("TIME", []);
+            }
+            Some(at) => match self.subjects.get(at) {
+                Some(subject) => {
+                    if looks_again(self.expiry, at) {
+                        commands.add("TIME", []);
+                    }
+                    self.ask(subject, commands);
+                    self.ask_due(subject, commands);
+                }
+                None => {
+                    commands.add("EXEC", []);
+                    state.ended = Some(clock::monotonic());
+                }
+            },
+        }
+        true
+    }
+
+    fn ask(&self, Subject { key, name }: &Subject, commands: &mut Commands) {
+        let left = match self.expiry {
+            Expiry::Time => "PEXPIRETIME",
+            Expiry::Left => "PTTL",
+        };
+        commands.add(left, [key.as_bytes()]);
+        match &self.layout.record {
+            Record::Lock { epoch, progress, .. } => {
+                value(commands, key);
+                if let Some(epoch) = epoch {
+                    value(commands, &epoch.key(key, name));
+                }
+                if let Some(progress) = progress {
+                    fields(commands, &progress.key.key(key, name), &progress.columns);
+                }
+            }
+            Record::Hash(columns) => fields(commands, key, columns),
+        }
+    }
+
+    fn ask_due(&self, Subject { key, name }: &Subject, commands: &mut Commands) {
+        match &self.layout.due {
+            DueKey::Nowhere => {}
+            DueKey::Set { key: set, is_cursor } => {
+                let set = set.key(key, name);
+                commands.add("ZRANGE", [&set, "0", "0", "WITHSCORES"].map(str::as_bytes));
+                commands.add("ZCOUNT", [&set, "-inf", &self.counted_to].map(str::as_bytes));
+                if *is_cursor {
+                    commands.add("ZSCORE", [set.as_bytes(), self.schedules.to_ask(name)]);
+                }
+            }
+            DueKey::List(list) => commands.add("LLEN", [list.key(key, name).as_bytes()]),
         }
     }
 }
 
-/// The name of one of several commands.
-fn name(commands: &Pipeline, at: usize) -> String {
-    let first = commands.cmd_iter().nth(at).and_then(|command| command.args_iter().next());
-    match first {
-        Some(Arg::Simple(name)) => String::from_utf8_lossy(name).to_lowercase(),
-        _ => String::new(),
-    }
+/// Whether the clock is looked at again before this lease.
+pub(super) const fn looks_again(expiry: Expiry, at: usize) -> bool {
+    matches!(expiry, Expiry::Left) && at > 0 && at.is_multiple_of(LEASES_A_LOOK)
 }
 
-fn ask(commands: &mut Pipeline, layout: &KeyLayout, subject: &Subject, expiry: Expiry) {
-    let Subject { key, name } = subject;
-    match expiry {
-        Expiry::Time => commands.cmd("PEXPIRETIME").arg(key),
-        Expiry::Left => commands.cmd("PTTL").arg(key),
+/// How many commands ask about one lease.
+pub(super) fn commands_a_lease(layout: &KeyLayout) -> usize {
+    let record = match &layout.record {
+        Record::Lock { epoch, progress, .. } => 1 + usize::from(epoch.is_some()) + usize::from(progress.is_some()),
+        Record::Hash(_) => 1,
     };
-    match &layout.record {
-        Record::Lock { epoch, progress, .. } => {
-            value(commands, key);
-            if let Some(epoch) = epoch {
-                value(commands, &epoch.key(key, name));
-            }
-            if let Some(progress) = progress {
-                fields(commands, &progress.key.key(key, name), &progress.columns);
-            }
-        }
-        Record::Hash(columns) => fields(commands, key, columns),
-    }
-}
-
-fn ask_due(
-    commands: &mut Pipeline,
-    due: &DueKey,
-    subject: &Subject,
-    counted_to: Option<StoreTime>,
-    schedules: &Schedules,
-) {
-    let Subject { key, name } = subject;
-    match due {
-        DueKey::Nowhere => {}
-        DueKey::Set { key: set, is_cursor } => {
-            let set = set.key(key, name);
-            commands.cmd("ZRANGE").arg(&set).arg(0).arg(0).arg("WITHSCORES");
-            let to = counted_to.map_or(f64::NEG_INFINITY, StoreTime::unix_seconds);
-            commands.cmd("ZCOUNT").arg(&set).arg("-inf").arg(to);
-            if *is_cursor {
-                commands.cmd("ZSCORE").arg(set).arg(schedules.to_ask(name));
-            }
-        }
-        DueKey::List(list) => {
-            commands.cmd("LLEN").arg(list.key(key, name));
-        }
-    }
+    let due = match &layout.due {
+        DueKey::Nowhere => 0,
+        DueKey::List(_) => 1,
+        DueKey::Set { is_cursor, .. } => 2 + usize::from(*is_cursor),
+    };
+    1 + record + due
 }
 
 /// No more of a value than shows that it is too long: it may be half a gigabyte.
-fn value(commands: &mut Pipeline, key: &str) {
-    commands.cmd("GETRANGE").arg(key).arg(0).arg(LONGEST_NAME);
+fn value(commands: &mut Commands, key: &str) {
+    commands.add("GETRANGE", [key, "0", itoa::Buffer::new().format(LONGEST_NAME)].map(str::as_bytes));
 }
 
-fn fields(commands: &mut Pipeline, key: &str, columns: &[Column]) {
-    let command = commands.cmd("HMGET").arg(key);
-    for column in columns {
-        command.arg(column.as_str());
-    }
+fn fields(commands: &mut Commands, key: &str, columns: &[Column]) {
+    let key_and_columns = std::iter::once(key).chain(columns.iter().map(|column| column.as_str()));
+    commands.add("HMGET", key_and_columns.map(str::as_bytes));
 }

@@ -6,7 +6,9 @@ use redis::Value as Reply;
 use super::*;
 use crate::lease::{Column, Reading, RowFault, StoreTime};
 use crate::store::keys::WrittenKeys;
+use connection::canned_server::{CannedServer, at_once};
 use request::Subject;
+use resp::ServerError;
 
 const ALL: &str = "{lock: 'lock:*', ttl: 30s, epoch: '{key}:e', progress: '{key}:p', due_set: '{key}:d'}";
 
@@ -30,9 +32,42 @@ pub(super) fn subject(name: &str) -> Subject {
     Subject { key: format!("lock:{name}"), name: name.into() }
 }
 
+/// An answer as a server writes it.
+pub(super) fn written(reply: &Reply) -> Vec<u8> {
+    let many =
+        |kind: char, count: usize, elements: Vec<u8>| [format!("{kind}{count}\r\n").into_bytes(), elements].concat();
+    match reply {
+        Reply::Nil => b"_\r\n".into(),
+        Reply::Okay => b"+OK\r\n".into(),
+        Reply::Int(number) => format!(":{number}\r\n").into(),
+        Reply::Double(number) => format!(",{number}\r\n").into(),
+        Reply::BulkString(text) => [format!("${}\r\n", text.len()).as_bytes(), text, b"\r\n"].concat(),
+        Reply::ServerError(error) => format!("-{} {}\r\n", error.code(), error.details().unwrap_or_default()).into(),
+        Reply::Array(elements) => many('*', elements.len(), elements.iter().flat_map(written).collect()),
+        Reply::Map(pairs) => many(
+            '%',
+            pairs.len(),
+            pairs.iter().flat_map(|(key, value)| [written(key), written(value)].concat()).collect(),
+        ),
+        other => panic!("no server answers with {other:?}"),
+    }
+}
+
+/// The reading that is made of the answers to a transaction.
+pub(super) fn decoded(
+    decoder: Decoder<'_>,
+    replies: Vec<Reply>,
+    subjects: &[Subject],
+    kept: RecordLimiter,
+) -> Result<Reading, ReadError> {
+    let mut connection = Connection::new(Box::new(CannedServer::new(written(&Reply::Array(replies)))));
+    connection.commands().add("EXEC", []);
+    at_once(async { decoder.read(connection.array().await?, subjects, kept, 0).await })
+}
+
 fn read(yaml: &str, expiry: Expiry, replies: Vec<Reply>, subjects: &[Subject]) -> Result<Reading, ReadError> {
     let (layout, mut schedules) = (layout(yaml), Schedules::new(10_000));
-    Decoder::begin(&layout, expiry, &mut schedules, replies)?.finish(subjects, RecordLimiter::new(10_000), 0)
+    decoded(Decoder::new(&layout, expiry, &mut schedules), replies, subjects, RecordLimiter::new(10_000))
 }
 
 /// What a server of before Redis 7 says is left is left from when it says so: each is counted from the look at the clock
@@ -140,8 +175,8 @@ fn a_lock_that_has_longer_to_live_than_its_ttl_says_is_not_dated() {
 
 #[test]
 fn of_a_value_no_more_is_read_than_shows_that_it_is_too_long() {
-    let layout = layout(ALL);
-    let request = Request::new(&layout, &[subject("a")], Expiry::Time, None, &Schedules::new(1));
+    let (layout, subjects, schedules) = (layout(ALL), [subject("a")], Schedules::new(1));
+    let request = Request::new(&layout, &subjects, Expiry::Time, None, &schedules);
     let sent = String::from_utf8(request.packed()).unwrap();
     let words: Vec<&str> = sent.split("\r\n").filter(|word| !word.starts_with(['$', '*'])).collect();
     for key in ["lock:a", "lock:a:e"] {
@@ -161,7 +196,7 @@ fn keys_found_twice_are_one_lease_and_the_first_by_name_are_kept() {
     let mut kept = RecordLimiter::new(2);
     let layout = layout(ALL);
     for name in ["e", "b", "b", "d", "a", "b", "a", "c:e", "\u{e9}"] {
-        names.add(&layout, format!("lock:{name}").into_bytes(), &mut kept);
+        names.add(&layout, format!("lock:{name}").as_bytes(), &mut kept);
     }
     assert_eq!(names.take(), [subject("a"), subject("b")]);
     assert_eq!(names.over_limit(), 3);
@@ -209,8 +244,8 @@ proptest! {
         code in "(NOAUTH|WRONGPASS|NOPERM|LOADING|BUSY|MASTERDOWN|MOVED|DENIED|EXECABORT|ERR|OTHER|Planted|planted)",
         details in "(unknown command|key|run the|DB index|max number of clients)? ?planted [ -~]{0,20}",
     ) {
-        let Reply::ServerError(error) = server_error(&format!("{code} {details}")) else { unreachable!() };
-        let told = failure::answered("get", &error).to_string();
+        let line = format!("{code} {details}");
+        let told = failure::answered("GET", ServerError::new(line.as_bytes())).to_string();
         prop_assert!(!told.to_lowercase().contains("planted"), "{}", told);
     }
 }
@@ -236,8 +271,7 @@ fn whoever_must_act_on_an_answer_is_told() {
         ("ERR unknown command 'GET'", Refused, "Redis 6"),
         ("NEWS of something", Refused, "answered `get` with NEWS"),
     ] {
-        let Reply::ServerError(error) = server_error(text) else { panic!("{text}") };
-        let error = failure::answered("get", &error);
+        let error = failure::answered("GET", ServerError::new(text.as_bytes()));
         assert!(error.failure() == failure && error.to_string().contains(told), "{text}: {error}");
     }
     for (role, told) in [("slave", "is a replica"), ("replica", "is a replica")] {

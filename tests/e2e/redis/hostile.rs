@@ -87,6 +87,32 @@ fn a_field_with_what_it_cannot_hold_costs_its_own_lease_alone_and_is_counted() {
     }
 }
 
+/// The protocol has no way to ask for a part of a field.
+#[test]
+fn a_field_of_megabytes_costs_its_own_lease_alone_and_is_not_held() {
+    let megabytes = vec![b'x'; 32 << 20];
+    for keys in each() {
+        for (lease, field, value) in [
+            ("sound", "", None),
+            ("long-holder", "holder", Some(&megabytes[..])),
+            ("long-due", "due", Some(&megabytes)),
+        ] {
+            put(&keys, lease, field, value);
+        }
+        let exporter = keys.exporter(HASHES);
+        let metrics = exporter.scrape();
+        assert_eq!(says(&metrics, "sound"), ("active", "progressing"));
+        for lease in ["long-holder", "long-due"] {
+            assert_eq!(says(&metrics, lease), ("unknown", "invalid_record"), "{lease}");
+        }
+        assert_eq!((rejected(&metrics, "name_too_long"), rejected(&metrics, "unreadable")), (1.0, 1.0));
+        let peak =
+            std::fs::read_to_string(format!("/proc/{}/status", exporter.process().pid().as_raw_nonzero())).unwrap();
+        let peak = peak.lines().find_map(|line| line.strip_prefix("VmHWM:")?.trim().strip_suffix(" kB")).unwrap();
+        assert!(peak.parse::<u64>().unwrap() < 80 * 1024, "{peak} KiB");
+    }
+}
+
 #[test]
 fn what_is_odd_but_possible_is_shown_as_it_is() {
     for keys in each() {

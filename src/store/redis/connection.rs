@@ -1,0 +1,168 @@
+//! A connection on which commands are sent, and replies are read as they arrive.
+
+#[cfg(test)]
+pub(super) mod canned_server;
+#[cfg(test)]
+mod tests;
+
+use std::future::poll_fn;
+use std::io;
+use std::pin::{Pin, pin};
+use std::task::{Context, Poll, ready};
+
+use bytes::{Buf as _, BytesMut};
+use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite};
+
+use super::command::Commands;
+use super::failure::{answered, malformed, not_understood};
+use super::resp::{Parser, Part, Replies, Reply};
+use crate::store::ReadError;
+use crate::store::transport::broken;
+
+/// As many bytes are read at once. As many wait to be sent before no more commands are added.
+const CHUNK: usize = 64 * 1024;
+/// A longer buffer is given back once it is empty.
+const LONGEST_KEPT: usize = 4 * CHUNK;
+
+/// The way to a server, protected or not.
+pub(super) trait Stream: AsyncRead + AsyncWrite + Send + Sync + Unpin {}
+
+impl<S: AsyncRead + AsyncWrite + Send + Sync + Unpin> Stream for S {}
+
+/// A connection, whose commands are answered in their order. After an error it is out of step, and not to be used again.
+pub(super) struct Connection {
+    stream: Box<dyn Stream>,
+    commands: Commands,
+    received: BytesMut,
+    parser: Parser,
+}
+
+/// A reply, and the name of the command that it answers.
+pub(super) type Answer<'c> = (&'static str, Reply<'c>);
+
+/// Adds further commands to those that wait to be sent. `false` means that there are no more.
+pub(super) type CommandSource<'m> = dyn FnMut(&mut Commands) -> bool + Send + 'm;
+
+/// The elements of an array that are still to be read.
+pub(super) struct Elements<'c> {
+    connection: &'c mut Connection,
+    left: usize,
+}
+
+impl Connection {
+    /// A connection on which nothing was sent yet.
+    pub(super) fn new(stream: Box<dyn Stream>) -> Self {
+        Self { stream, commands: Commands::default(), received: BytesMut::new(), parser: Parser::default() }
+    }
+
+    /// The commands that are to be sent. They are sent when a reply is waited for.
+    pub(super) const fn commands(&mut self) -> &mut Commands {
+        &mut self.commands
+    }
+
+    /// The reply to the next command that is not answered yet. While it is waited for, further commands are sent.
+    pub(super) async fn answer(&mut self, more: &mut CommandSource<'_>) -> Result<Answer<'_>, ReadError> {
+        self.parse(1, false, more).await?;
+        let name = self.commands.answered();
+        name.zip(self.parsed(1).next()).ok_or_else(not_understood)
+    }
+
+    /// The reply to the next command that is not answered yet, if it is no error.
+    pub(super) async fn reply(&mut self) -> Result<Reply<'_>, ReadError> {
+        match self.answer(&mut |_| false).await? {
+            (name, Reply::Error(error)) => Err(answered(name, error)),
+            (_, reply) => Ok(reply),
+        }
+    }
+
+    /// The reply to the next command that is not answered yet, if it is an array. Its elements are still to be read.
+    pub(super) async fn array(&mut self) -> Result<Elements<'_>, ReadError> {
+        self.parse(1, true, &mut |_| false).await?;
+        let name = self.commands.answered();
+        match self.parser.parts() {
+            [Part::Array(count)] => Ok(Elements { left: *count as usize, connection: self }),
+            _ => Err(match name.zip(self.parsed(1).next()) {
+                Some((name, Reply::Error(error))) => answered(name, error),
+                _ => not_understood(),
+            }),
+        }
+    }
+
+    fn parsed(&self, replies: usize) -> Replies<'_> {
+        Replies::new(replies, self.parser.parts(), &self.received)
+    }
+
+    /// Parses so many replies, or the header of one that is an array, and forgets those before.
+    async fn parse(&mut self, replies: usize, head: bool, more: &mut CommandSource<'_>) -> Result<(), ReadError> {
+        self.parser.finish(&mut self.received);
+        if self.received.is_empty() && self.received.capacity() > LONGEST_KEPT {
+            self.received = BytesMut::new();
+        }
+        for _ in 0..replies {
+            while !self.parser.parse(&mut self.received, head).map_err(malformed)? {
+                self.received.reserve(CHUNK);
+                match poll_fn(|context| self.poll(context, more)).await {
+                    Ok(0) => return Err(broken(&io::ErrorKind::UnexpectedEof.into())),
+                    Ok(_) => {}
+                    Err(error) => return Err(broken(&error)),
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Sends what can be sent, and reads what can be read: neither may wait for the other, because a server or a proxy
+    /// may take no more commands until its replies are read.
+    fn poll(&mut self, context: &mut Context<'_>, more: &mut CommandSource<'_>) -> Poll<io::Result<usize>> {
+        let sent = self.poll_send(context, more);
+        let read = pin!(self.stream.read_buf(&mut self.received)).poll(context);
+        match (read, sent) {
+            // A server says why it ends a connection before it does.
+            (Poll::Pending, Poll::Ready(Err(error))) => Poll::Ready(Err(error)),
+            (read, _) => read,
+        }
+    }
+
+    fn poll_send(&mut self, context: &mut Context<'_>, more: &mut CommandSource<'_>) -> Poll<io::Result<()>> {
+        loop {
+            while self.commands.unsent().len() < CHUNK && more(&mut self.commands) {}
+            let unsent = self.commands.unsent();
+            if unsent.is_empty() {
+                return Pin::new(&mut self.stream).poll_flush(context);
+            }
+            match ready!(Pin::new(&mut self.stream).poll_write(context, unsent))? {
+                0 => return Poll::Ready(Err(io::ErrorKind::WriteZero.into())),
+                sent => unsent.advance(sent),
+            }
+        }
+    }
+}
+
+impl Elements<'_> {
+    /// How many there are still.
+    pub(super) const fn left(&self) -> usize {
+        self.left
+    }
+
+    /// The next elements, if there are as many.
+    pub(super) async fn next(&mut self, count: usize) -> Result<Replies<'_>, ReadError> {
+        self.left = self.left.checked_sub(count).ok_or_else(not_understood)?;
+        self.connection.parse(count, false, &mut |_| false).await?;
+        Ok(self.connection.parsed(count))
+    }
+
+    /// The next element, if it is an array.
+    pub(super) async fn array(&mut self) -> Result<Elements<'_>, ReadError> {
+        self.left = self.left.checked_sub(1).ok_or_else(not_understood)?;
+        self.connection.parse(1, true, &mut |_| false).await?;
+        match self.connection.parser.parts() {
+            [Part::Array(count)] => Ok(Elements { left: *count as usize, connection: self.connection }),
+            _ => Err(not_understood()),
+        }
+    }
+
+    /// Makes sure that there are no more.
+    pub(super) fn end(self) -> Result<(), ReadError> {
+        if self.left == 0 { Ok(()) } else { Err(not_understood()) }
+    }
+}

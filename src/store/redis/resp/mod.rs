@@ -1,0 +1,323 @@
+//! RESP3, the protocol of Redis and Valkey: an incremental parser that keeps no tree.
+//!
+//! The parser is our own because of what a reading of many leases costs with the crates that there are. `redis` makes a
+//! tree of owned values of a whole reply: 120,000 for 10,000 leases of ten fields. `redis-protocol` borrows from the
+//! buffer, but a reply that has not wholly arrived is parsed again from its beginning at each read of the socket, a reply
+//! is a tree too, nesting is followed by recursion, and the lengths in headers are believed. Here a reply becomes a flat
+//! list of [`Part`]s that say where in the buffer a text is. Nothing is parsed twice, the list is used again for the next
+//! reply, and a length is checked at its header, before any memory is taken for it.
+//!
+//! A long text is not kept: its bytes are dropped as they arrive, because no value of a lease may be so long.
+
+mod reply;
+#[cfg(test)]
+mod tests;
+
+use bytes::{Buf as _, BytesMut};
+
+pub(super) use reply::{Replies, Reply, ServerError};
+
+/// No reply may be longer, in bytes: neither a text, nor an array with all that is in it.
+pub(super) const LONGEST_REPLY: usize = 64 * 1024 * 1024;
+/// No longer text is kept, in bytes.
+pub(super) const LONGEST_TEXT: usize = 64 * 1024;
+/// No line may be longer, in bytes: a header, a number, a status or an error.
+const LONGEST_LINE: usize = 64 * 1024;
+/// No more parts are kept at once. The longest reply that is parsed as a whole is that to HELLO, with some dozens.
+const MOST_PARTS: u64 = 16 * 1024;
+/// Arrays lie no deeper within one another. Those of HELLO lie four deep.
+const DEEPEST: usize = 16;
+/// The shortest element of an array, in bytes.
+const SHORTEST: u64 = 3;
+
+/// One part of a reply. The elements of an array follow it, and of a map its keys and values in turn.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Part {
+    /// No value.
+    Nil,
+    Integer(i64),
+    Double(f64),
+    /// A simple string, such as `OK`. None says anything that matters.
+    Status,
+    Text(Span),
+    /// A text that is too long to be kept.
+    LongText,
+    Error(Span),
+    /// So many elements.
+    Array(u32),
+    /// So many elements, in no order.
+    Set(u32),
+    /// So many pairs.
+    Map(u32),
+    /// A value of a type that no command of ours is answered with.
+    Other,
+}
+
+/// Where a text is in the buffer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Span {
+    begin: u32,
+    length: u32,
+}
+
+/// Why bytes are no reply.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Malformed {
+    /// They are not of the protocol, or an array has more elements than any reply to our commands.
+    Protocol,
+    /// The reply is longer than [`LONGEST_REPLY`].
+    TooLong,
+}
+
+/// How far the bytes at the front of a buffer are parsed. They have to be there still when the parser is called again,
+/// with what has arrived since behind them.
+#[derive(Debug, Default)]
+pub(super) struct Parser {
+    parts: Vec<Part>,
+    /// All before it is parsed.
+    at: usize,
+    /// So many bytes from there hold no end of a line.
+    searched: usize,
+    /// A text whose header is parsed.
+    text: Option<PendingText>,
+    /// The arrays that are not at their end, each within the one before.
+    open: Vec<OpenArray>,
+    /// How long the reply is so far.
+    length: usize,
+}
+
+/// A text whose bytes have not all arrived.
+#[derive(Clone, Copy, Debug)]
+struct PendingText {
+    kind: u8,
+    /// So many of the next bytes are not kept.
+    dropped: usize,
+    /// So many of those after them are.
+    kept: usize,
+    is_long: bool,
+}
+
+/// An array that is not at its end.
+#[derive(Debug)]
+struct OpenArray {
+    /// So many elements are still to come.
+    left: u64,
+    /// How many parts there were before it, if it is passed over.
+    passed_over: Option<usize>,
+}
+
+/// The outcome of parsing one part.
+enum Outcome {
+    /// More bytes have to arrive first.
+    Incomplete,
+    /// The reply goes on.
+    Part,
+    Complete,
+}
+
+impl Parser {
+    /// The parts of the replies that were parsed since the last [`Parser::finish`].
+    pub(super) fn parts(&self) -> &[Part] {
+        &self.parts
+    }
+
+    /// Takes the replies that were parsed out of the buffer.
+    pub(super) fn finish(&mut self, buffer: &mut BytesMut) {
+        buffer.advance(self.at);
+        self.parts.clear();
+        self.at = 0;
+    }
+
+    /// Parses the next reply, or of an array the header alone, if `head` is set: its elements are then replies of their
+    /// own. Pushed messages and attributes are passed over. `false` means that the reply has not wholly arrived.
+    pub(super) fn parse(&mut self, buffer: &mut BytesMut, head: bool) -> Result<bool, Malformed> {
+        loop {
+            let step = match self.text {
+                Some(text) => self.text(text, buffer)?,
+                None => self.line(buffer, head)?,
+            };
+            match step {
+                Outcome::Incomplete => return Ok(false),
+                Outcome::Part => {}
+                Outcome::Complete => {
+                    self.length = 0;
+                    return Ok(true);
+                }
+            }
+        }
+    }
+
+    fn line(&mut self, buffer: &[u8], head: bool) -> Result<Outcome, Malformed> {
+        let Some(end) = self.line_end(&buffer[self.at..])? else { return Ok(Outcome::Incomplete) };
+        let Some((kind, rest)) = buffer[self.at..self.at + end].split_first() else { return Err(Malformed::Protocol) };
+        let span = Span::new(self.at + 1, rest.len());
+        self.take(end + 2)?;
+        let part = match kind {
+            b'+' => Part::Status,
+            b'-' => Part::Error(span),
+            b':' => Part::Integer(number(rest)?),
+            b',' => Part::Double(number(rest)?),
+            b'_' if rest.is_empty() => Part::Nil,
+            b'#' if matches!(rest, b"t" | b"f") => Part::Other,
+            b'(' if is_integer(rest) => Part::Other,
+            b'$' | b'*' if rest == b"-1" => Part::Nil,
+            b'$' | b'!' | b'=' => return self.begin_text(*kind, count(rest)?),
+            b'*' if head && self.open.is_empty() => {
+                let count = count(rest)?;
+                if count.saturating_mul(SHORTEST) > LONGEST_REPLY as u64 {
+                    return Err(Malformed::TooLong);
+                }
+                Part::Array(narrow(count))
+            }
+            b'*' | b'~' | b'%' | b'|' | b'>' => return self.begin_array(*kind, count(rest)?),
+            _ => return Err(Malformed::Protocol),
+        };
+        Ok(self.add(part))
+    }
+
+    /// Where the line at the front ends.
+    fn line_end(&mut self, bytes: &[u8]) -> Result<Option<usize>, Malformed> {
+        let found = bytes[self.searched..].iter().position(|byte| *byte == b'\r').map(|found| self.searched + found);
+        let end = found.unwrap_or(bytes.len());
+        if end > LONGEST_LINE || bytes.first().is_some_and(|kind| !b"+-:,_#($!=*~%|>".contains(kind)) {
+            return Err(Malformed::Protocol);
+        }
+        match bytes.get(end + 1) {
+            Some(b'\n') => {
+                self.searched = 0;
+                Ok(Some(end))
+            }
+            Some(_) => Err(Malformed::Protocol),
+            None => {
+                self.searched = end;
+                Ok(None)
+            }
+        }
+    }
+
+    fn begin_text(&mut self, kind: u8, length: u64) -> Result<Outcome, Malformed> {
+        let Some(length) =
+            usize::try_from(length).ok().filter(|length| *length <= LONGEST_REPLY.saturating_sub(self.length))
+        else {
+            return Err(Malformed::TooLong);
+        };
+        let is_long = length > LONGEST_TEXT;
+        if is_long && kind == b'!' {
+            return Err(Malformed::Protocol);
+        }
+        let (dropped, kept) = if is_long { (length, 0) } else { (0, length) };
+        self.text = Some(PendingText { kind, dropped, kept, is_long });
+        Ok(Outcome::Part)
+    }
+
+    fn text(&mut self, mut text: PendingText, buffer: &mut BytesMut) -> Result<Outcome, Malformed> {
+        if text.dropped > 0 {
+            let here = text.dropped.min(buffer.len() - self.at);
+            let behind = buffer.split_off(self.at + here);
+            buffer.truncate(self.at);
+            buffer.unsplit(behind);
+            self.length += here;
+            text.dropped -= here;
+            self.text = Some(text);
+        }
+        let Some(end) = buffer.get(self.at + text.kept..self.at + text.kept + 2).filter(|_| text.dropped == 0) else {
+            return Ok(Outcome::Incomplete);
+        };
+        if end != b"\r\n" {
+            return Err(Malformed::Protocol);
+        }
+        let span = Span::new(self.at, text.kept);
+        self.take(text.kept + 2)?;
+        self.text = None;
+        let part = match text.kind {
+            b'!' => Part::Error(span),
+            b'=' => Part::Other,
+            _ if text.is_long => Part::LongText,
+            _ => Part::Text(span),
+        };
+        Ok(self.add(part))
+    }
+
+    fn begin_array(&mut self, kind: u8, count: u64) -> Result<Outcome, Malformed> {
+        let (part, elements) = match kind {
+            b'*' => (Some(Part::Array(narrow(count))), count),
+            b'~' => (Some(Part::Set(narrow(count))), count),
+            b'%' => (Some(Part::Map(narrow(count))), count.saturating_mul(2)),
+            // An attribute comes before any value.
+            b'|' => (None, count.saturating_mul(2)),
+            // A message is pushed between replies.
+            _ if self.open.is_empty() => (None, count),
+            _ => return Err(Malformed::Protocol),
+        };
+        if elements > MOST_PARTS.saturating_sub(self.parts.len() as u64) || self.open.len() == DEEPEST {
+            return Err(Malformed::Protocol);
+        }
+        match part {
+            Some(part) if elements == 0 => return Ok(self.add(part)),
+            None if elements == 0 => return Ok(Outcome::Part),
+            _ => {}
+        }
+        let passed_over = if part.is_none() { Some(self.parts.len()) } else { None };
+        self.parts.extend(part);
+        self.open.push(OpenArray { left: elements, passed_over });
+        Ok(Outcome::Part)
+    }
+
+    /// Adds a part that has no elements, or whose elements are not its own, and ends the arrays that it is the last of.
+    fn add(&mut self, part: Part) -> Outcome {
+        self.parts.push(part);
+        while let Some(level) = self.open.last_mut() {
+            level.left -= 1;
+            if level.left > 0 {
+                return Outcome::Part;
+            }
+            let passed_over = level.passed_over;
+            self.open.pop();
+            if let Some(before) = passed_over {
+                self.parts.truncate(before);
+                return Outcome::Part;
+            }
+        }
+        Outcome::Complete
+    }
+
+    /// Goes on behind so many bytes.
+    fn take(&mut self, bytes: usize) -> Result<(), Malformed> {
+        self.at += bytes;
+        self.length += bytes;
+        // Not the reply alone: passed over before it may have been any number of messages.
+        if self.length.max(self.at) > LONGEST_REPLY { Err(Malformed::TooLong) } else { Ok(()) }
+    }
+}
+
+impl Span {
+    /// The parser goes no further into a buffer than [`LONGEST_REPLY`].
+    fn new(begin: usize, length: usize) -> Self {
+        Self { begin: narrow(begin as u64), length: narrow(length as u64) }
+    }
+}
+
+/// A number that a limit keeps within 32 bits.
+fn narrow(number: u64) -> u32 {
+    u32::try_from(number).unwrap_or(u32::MAX)
+}
+
+/// A length in a header, which is never so long that it would not fit.
+fn count(digits: &[u8]) -> Result<u64, Malformed> {
+    if !(1..=19).contains(&digits.len()) || !digits.iter().all(u8::is_ascii_digit) {
+        return Err(Malformed::Protocol);
+    }
+    Ok(digits.iter().fold(0, |number, digit| 10 * number + u64::from(digit - b'0')))
+}
+
+/// A number of this type. None of what is too large, negative where there is no sign, or no number.
+fn number<N: std::str::FromStr>(digits: &[u8]) -> Result<N, Malformed> {
+    let text = std::str::from_utf8(digits).map_err(|_| Malformed::Protocol)?;
+    text.parse().map_err(|_| Malformed::Protocol)
+}
+
+/// Whether these are the digits of a whole number, however large.
+fn is_integer(text: &[u8]) -> bool {
+    let digits = text.strip_prefix(b"-").unwrap_or(text);
+    !digits.is_empty() && digits.iter().all(u8::is_ascii_digit)
+}

@@ -1,0 +1,78 @@
+//! TLS to a server, whose certificate must be valid and for its host.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
+use rustls::{ClientConfig, RootCertStore};
+use tokio::time::Instant;
+use tokio_rustls::TlsConnector;
+
+use super::server::unusable;
+use super::transport::{Pem, pem, unprotected};
+use super::{Identity, ReadError};
+
+/// The TLS of one connection: the authorities that are trusted, and the exporter's own certificate.
+pub(super) struct TlsClient {
+    config: Arc<ClientConfig>,
+}
+
+impl TlsClient {
+    /// Reads the configured files, anew for each connection. The authorities that the system trusts are trusted too.
+    ///
+    /// # Errors
+    /// [`ReadError::Refused`] when a file cannot be read before the deadline or does not hold what it should.
+    pub(super) async fn read(
+        ca_file: Option<&Path>,
+        identity: Option<&Identity>,
+        deadline: Instant,
+    ) -> Result<Self, ReadError> {
+        let mut roots = RootCertStore::empty();
+        // They are read from files. Some may be of a kind that is not known, and there may be none.
+        let system = tokio::task::spawn_blocking(rustls_native_certs::load_native_certs).await;
+        roots.add_parsable_certificates(system.map(|system| system.certs).unwrap_or_default());
+        if let Some(file) = ca_file {
+            for certificate in certificates("ca_file", file, deadline).await? {
+                roots
+                    .add(certificate)
+                    .map_err(|_| unusable("ca_file", file, "holds a certificate that cannot be used"))?;
+            }
+        }
+        let builder = ClientConfig::builder_with_provider(Arc::new(rustls::crypto::ring::default_provider()))
+            .with_safe_default_protocol_versions()
+            .map_err(|error| unprotected(&error.to_string()))?
+            .with_root_certificates(roots);
+        let config = match identity {
+            None => builder.with_no_client_auth(),
+            Some(Identity { cert_file, key_file }) => {
+                let chain = certificates("cert_file", cert_file, deadline).await?;
+                let key = PrivateKeyDer::from_pem_slice(&pem("key_file", key_file, Pem::Key, deadline).await?)
+                    .map_err(|_| unusable("key_file", key_file, "holds a key that cannot be used"))?;
+                let refused =
+                    |_| unusable("key_file", key_file, "holds a key that is not of the certificate in `cert_file`");
+                builder.with_client_auth_cert(chain, key).map_err(refused)?
+            }
+        };
+        Ok(Self { config: Arc::new(config) })
+    }
+
+    /// The connector, and the name that the server's certificate must be for.
+    ///
+    /// # Errors
+    /// [`ReadError::Unreachable`] when no certificate can be for the name.
+    pub(super) fn connector(&self, host: &str) -> Result<(TlsConnector, ServerName<'static>), ReadError> {
+        let name = ServerName::try_from(host.to_owned()).map_err(|_| unprotected("not valid for name"))?;
+        Ok((TlsConnector::from(Arc::clone(&self.config)), name))
+    }
+}
+
+async fn certificates(
+    key: &'static str,
+    file: &Path,
+    deadline: Instant,
+) -> Result<Vec<CertificateDer<'static>>, ReadError> {
+    let content = pem(key, file, Pem::Certificate, deadline).await?;
+    let parsed = CertificateDer::pem_slice_iter(&content).collect::<Result<_, _>>();
+    parsed.map_err(|_| unusable(key, file, "holds a certificate that cannot be used"))
+}
