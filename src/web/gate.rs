@@ -8,10 +8,10 @@ use hyper::header::{AUTHORIZATION, CONNECTION, HOST, HeaderValue, RETRY_AFTER, W
 use hyper::{Request, StatusCode, Version};
 
 use super::config::{Bucket, Rate, Watched, WebConfig};
-use super::login::{self, Login, Verdict};
-use super::peer::Peer;
+use super::connection::ConnectionSlot;
+use super::login::{Login, Verdict};
 use super::reply::{self, Reply};
-use super::rules::{Pass, Rules, Since};
+use super::rules::{Rules, Since};
 use super::{Content, Site};
 use crate::clock;
 
@@ -51,11 +51,6 @@ impl<C: Content> Gate<C> {
         Self { site, rules, login: Login::new(key), bucket: Mutex::default() }
     }
 
-    /// Ends what would otherwise go on for as long as somebody watches.
-    pub(super) fn end_streams(&self) {
-        self.site.end_streams();
-    }
-
     /// What holds now.
     pub(super) async fn rules(&self) -> Arc<WebConfig> {
         self.rules.now().await
@@ -66,14 +61,14 @@ impl<C: Content> Gate<C> {
         &self,
         request: &Request<impl Body>,
         entered: &Arc<WebConfig>,
-        peer: Peer,
+        slot: &ConnectionSlot,
     ) -> Result<Reply, Outdated> {
         let rules = self.rules().await;
         let since = Since::of(entered, &rules);
         if since == Since::Otherwise {
             return Err(Outdated);
         }
-        let mut reply = self.admitted(request, &rules, peer).await;
+        let mut reply = self.admitted(request, &rules, slot).await;
         for (name, value) in &rules.headers {
             reply.headers_mut().insert(name, value.clone());
         }
@@ -84,15 +79,13 @@ impl<C: Content> Gate<C> {
         Ok(reply)
     }
 
-    async fn admitted(&self, request: &Request<impl Body>, rules: &Arc<WebConfig>, peer: Peer) -> Reply {
+    async fn admitted(&self, request: &Request<impl Body>, rules: &WebConfig, slot: &ConnectionSlot) -> Reply {
         // RFC 9112, 3.2. Which name it is does not matter: what is served is the same for every one.
         if request.version() == Version::HTTP_11 && request.headers().get_all(HOST).iter().count() != 1 {
             return reply::refusal(StatusCode::BAD_REQUEST, "a request has one Host\n");
         }
-        let user = rules.users.as_ref().and_then(|_| login::user(request.headers()));
-        let pass = Pass { rules: self.rules.clone(), then: Arc::clone(rules), user };
         if OPEN.contains(&request.uri().path()) {
-            return self.site.answer(request, pass).await;
+            return self.site.answer(request, slot).await;
         }
         // To refuse a probe would look like a lease that is stalled.
         if let Some(rate) = rules.rate.filter(|_| !self.site.is_probe(request.uri().path()))
@@ -104,10 +97,10 @@ impl<C: Content> Gate<C> {
         }
         let verdict = match &rules.users {
             None => Verdict::Admitted,
-            Some(users) => self.login.verdict(users, request.headers(), peer).await,
+            Some(users) => self.login.verdict(users, request.headers(), slot.peer()).await,
         };
         match verdict {
-            Verdict::Admitted => self.site.answer(request, pass).await,
+            Verdict::Admitted => self.site.answer(request, slot).await,
             Verdict::Refused => {
                 // Whoever gave none is asked for one, which is how a browser begins.
                 if request.headers().contains_key(AUTHORIZATION) {

@@ -7,17 +7,17 @@ use bytes::Bytes;
 use hyper::body::Body;
 use hyper::{HeaderMap, Method, Request, StatusCode};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
-use tokio::time::Instant;
+use tokio::time::{Instant, timeout_at};
 
 use super::accept::{self, Accepted};
+use super::connection::ConnectionSlot;
 use super::deadline::Patience;
 use super::encoding::encoding;
 use super::lifecycle::{self, Reloader};
-use super::live::Streams;
+use super::live::{Fragment, Fragments};
 use super::rendering::Rendering;
 use super::reply::{self, Reply};
 use super::route::{Route, Shown};
-use super::rules::Pass;
 use super::{Content, Scrape, asked, probe};
 use crate::clock;
 use crate::expose::page::{Looked, Now, Rendered, View};
@@ -63,7 +63,7 @@ pub struct Site<C> {
     requests: Option<Arc<Semaphore>>,
     probes: bool,
     reloader: Option<Reloader>,
-    streams: Streams,
+    fragments: Fragments,
     rendering: Rendering,
 }
 
@@ -80,7 +80,7 @@ impl<C: Content> Site<C> {
             content,
             telemetry_path,
             patience: Patience { by_default: patience, at_most: most_patience },
-            streams: Streams::default(),
+            fragments: Fragments::default(),
             rendering: Rendering::default(),
             requests: (max_requests > 0).then(|| Arc::new(Semaphore::new(max_requests.min(Semaphore::MAX_PERMITS)))),
             probes,
@@ -104,13 +104,8 @@ impl<C: Content> Site<C> {
         self.probes && matches!(Route::of(path, &self.telemetry_path), Some(Route::Probe(_)))
     }
 
-    /// Ends what would otherwise go on for as long as somebody watches.
-    pub(super) fn end_streams(&self) {
-        self.streams.end();
-    }
-
-    /// Answers a request of somebody who was let through. Its body is not read.
-    pub(super) async fn answer(&self, request: &Request<impl Body>, pass: Pass) -> Reply {
+    /// Answers a request that was let in over this connection. Its body is not read.
+    pub(super) async fn answer(&self, request: &Request<impl Body>, slot: &ConnectionSlot) -> Reply {
         if request.uri().path() == lifecycle::PATH {
             return lifecycle::answer(self.reloader.as_ref(), request.method(), request.headers()).await;
         }
@@ -122,24 +117,54 @@ impl<C: Content> Site<C> {
             }
             Some(Route::Alive) => reply::content(reply::TEXT, "OK\n"),
             Some(Route::Asset(content_type, body)) => reply::asset(content_type, body),
-            Some(Route::Live) => self.streams.open(&self.content, request, self.patience, self.rendering.clone(), pass),
             // A probe is not counted: to refuse it would look like a lease that is stalled.
             Some(Route::Probe(named)) => self.probe(named, request.headers()).await,
-            Some(Route::Shown(shown)) => self.show(shown, request).await.unwrap_or_else(Refused::reply),
+            Some(Route::Shown(shown)) => self.show(shown, request, slot).await.unwrap_or_else(Refused::reply),
         }
     }
 
-    async fn show(&self, shown: Shown<'_>, request: &Request<impl Body>) -> Result<Reply, Refused> {
+    /// The answer, as soon as responses that are on their way leave room for what it retains.
+    async fn show(
+        &self,
+        shown: Shown<'_>,
+        request: &Request<impl Body>,
+        slot: &ConnectionSlot,
+    ) -> Result<Reply, Refused> {
         let (headers, query) = (request.headers(), request.uri().query().unwrap_or_default());
         if request.method() == Method::HEAD
             && let Some(reply) = self.unread(shown, headers, query)
         {
             return reply;
         }
-        // Held until the answer is made and not until it is sent: otherwise a few clients that do not read would keep
-        // out all others. What is being sent is bounded by what answers may hold.
-        let _permit = self.permit()?;
         let deadline = Instant::now() + self.patience.with(headers);
+        // Held until the response is made and not until it is sent: otherwise a few clients that do not read would keep
+        // out all others. What is being sent is bounded by its budget.
+        let _permit = if matches!(shown, Shown::Live) {
+            Some(self.fragments.turn(deadline).await.ok_or(Refused::TooMany)?)
+        } else {
+            self.permit()?
+        };
+        let (budget, mut turn) = (slot.budget(), None);
+        loop {
+            let reply = self.made(shown, headers, query, deadline).await?;
+            let retained = reply.body().retained();
+            let shortage = match budget.admit(&retained, slot.handle(), turn.as_ref()) {
+                Ok(grant) => return Ok(reply.map(|body| body.granted(grant))),
+                Err(shortage) => shortage,
+            };
+            // It is made again: one that waits must hold nothing.
+            drop(reply);
+            turn = Some(timeout_at(deadline, budget.room(turn, shortage)).await.map_err(|_| Refused::TooMany)?);
+        }
+    }
+
+    async fn made(
+        &self,
+        shown: Shown<'_>,
+        headers: &HeaderMap,
+        query: &str,
+        deadline: Instant,
+    ) -> Result<Reply, Refused> {
         let encoding = encoding(headers);
         match shown {
             Shown::Metrics => self.metrics(headers, asked::sources(query), encoding, deadline).await,
@@ -147,6 +172,7 @@ impl<C: Content> Site<C> {
             Shown::Lease(named) => self.lease(named, encoding, deadline).await,
             Shown::LeasesPage => self.page(View::list(query), encoding, deadline).await,
             Shown::LeasePage => self.page(View::lease(query), encoding, deadline).await,
+            Shown::Live => self.live(View::live(query), headers, encoding, deadline).await,
         }
     }
 
@@ -157,6 +183,7 @@ impl<C: Content> Site<C> {
             Shown::Metrics => (asked::sources(query), reply::metrics(accept::accepted(headers).content_type, unmade)),
             Shown::Leases => (asked::sources(query), reply::json(unmade)),
             Shown::LeasesPage => (Chosen::All, reply::page(true, unmade)),
+            Shown::Live => (Chosen::All, reply::fragment(unmade, None)),
             // Whether there is such a lease only its source can say.
             Shown::Lease(_) | Shown::LeasePage => return None,
         };
@@ -211,10 +238,29 @@ impl<C: Content> Site<C> {
             page.map(|Rendered { html, found }| reply::page(found, encoded(html.into(), encoding)))
         };
         let page = self.rendering.of(render).await.ok_or(Refused::NotRendered)?;
-        page.map_err(|error| {
-            tracing::error!(%error, "the page could not be rendered");
-            Refused::NotRendered
-        })
+        page.map_err(Refused::page)
+    }
+
+    /// The main part of a page. Its script asks again soon, so it waits for no source longer than a moment.
+    async fn live(
+        &self,
+        view: View,
+        headers: &HeaderMap,
+        encoding: Encoding,
+        deadline: Instant,
+    ) -> Result<Reply, Refused> {
+        let glances = glances(&*self.content, &view, Waiting::Briefly, deadline).await;
+        if let Some(fragment) = self.fragments.rendered(&view, encoding, &glances) {
+            return Ok(fragment.reply(headers));
+        }
+        let (shown, looked_at) = (view.clone(), glances.clone());
+        let render = move || {
+            let main = page::main(&shown, &looks(&looked_at), now()).map_err(Refused::page)?;
+            Ok::<_, Refused>(Arc::new(Fragment::new(main, |html| encoded(html, encoding))))
+        };
+        let fragment = self.rendering.of(render).await.ok_or(Refused::NotRendered)??;
+        self.fragments.keep(view, encoding, &glances, &fragment);
+        Ok(fragment.reply(headers))
     }
 
     async fn probe(&self, named: &str, headers: &HeaderMap) -> Reply {
@@ -253,6 +299,11 @@ impl Refused {
         Self::NotRendered
     }
 
+    fn page(error: impl std::fmt::Display) -> Self {
+        tracing::error!(%error, "the page could not be rendered");
+        Self::NotRendered
+    }
+
     fn reply(self) -> Reply {
         match self {
             Self::TooMany => reply::error(StatusCode::SERVICE_UNAVAILABLE),
@@ -283,13 +334,13 @@ fn snapshots(observed: &[Arc<Observed>]) -> Vec<&SourceSnapshot> {
 }
 
 /// What is known of the sources that a view shows. No other is looked at, and none if the one that it names is none.
-pub(super) async fn glances(content: &impl Content, view: &View, waiting: Waiting, deadline: Instant) -> Vec<Glance> {
+async fn glances(content: &impl Content, view: &View, waiting: Waiting, deadline: Instant) -> Vec<Glance> {
     let sources = view.source().map_or(Chosen::All, |source| Chosen::Named(vec![source.to_owned()]));
     content.glances(sources, waiting, deadline).await.unwrap_or_default()
 }
 
 /// The latest look at each source, as the page wants it.
-pub(super) fn looks(glances: &[Glance]) -> Vec<Looked<'_>> {
+fn looks(glances: &[Glance]) -> Vec<Looked<'_>> {
     glances
         .iter()
         .map(|Glance { snapshot, history, at, unanswered }| Looked {
@@ -301,6 +352,6 @@ pub(super) fn looks(glances: &[Glance]) -> Vec<Looked<'_>> {
         .collect()
 }
 
-pub(super) fn now() -> Now {
+fn now() -> Now {
     Now { unix_seconds: clock::unix_seconds(), monotonic: clock::monotonic() }
 }

@@ -6,7 +6,7 @@ mod content;
 mod limits;
 mod requests;
 mod routes;
-mod streams;
+mod live;
 
 use std::net::SocketAddr;
 use std::path::Path;
