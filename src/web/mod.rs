@@ -14,9 +14,9 @@
 //!
 //! Every other path takes GET and HEAD, and none reads a body. `?source=NAME`, as often as wanted, asks for the metrics
 //! or the leases of these sources alone, and no other is read; 404 if one is not configured. What the page shows is in
-//! its query too; where that names a source, no other is read for it. The page and its
-//! main part wait for a source no longer than people would, and then say what is known of it; everything else waits as a scrape does. Anything else in
-//! a query is ignored. What is looked at is sent as gzip to who asks for it by `Accept-Encoding`, unless it fits a
+//! its query too; where that names a source, no other is read for it. The page and its main
+//! part wait for a source no longer than people would, and then say what is known of it; everything else waits as a scrape
+//! does. Anything else in a query is ignored. What is looked at is sent as gzip to who asks for it by `Accept-Encoding`, unless it fits a
 //! packet. HEAD reads no source but where the status depends on what is read, which is so of one lease: its answer has
 //! the headers of GET without those that only a body would tell, `Content-Length` and `Content-Encoding`.
 //!

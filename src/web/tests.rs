@@ -4,9 +4,9 @@ mod choices;
 mod client;
 mod content;
 mod limits;
+mod live;
 mod requests;
 mod routes;
-mod live;
 
 use std::net::SocketAddr;
 use std::path::Path;

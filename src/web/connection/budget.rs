@@ -75,7 +75,13 @@ pub(in crate::web) struct ResponseGrant {
 
 impl ResponseBudget {
     pub(in crate::web) fn new(limit: u64, stall_after: Duration) -> Self {
-        Self { limit, stall_after, held: Mutex::default(), line: tokio::sync::Mutex::default(), released: Notify::new() }
+        Self {
+            limit,
+            stall_after,
+            held: Mutex::default(),
+            line: tokio::sync::Mutex::default(),
+            released: Notify::new(),
+        }
     }
 
     /// Admits a response if there is room for what it retains. One that holds nothing that others do not is always
@@ -121,8 +127,7 @@ impl ResponseBudget {
         let now = Instant::now();
         let held = self.held();
         let mut connections = held.responses.values().map(|response| &response.connection);
-        let is_stalled =
-            |it: &&Arc<ConnectionHandle>| !it.is_closed() && it.progressed() + self.stall_after <= now;
+        let is_stalled = |it: &&Arc<ConnectionHandle>| !it.is_closed() && it.progressed() + self.stall_after <= now;
         if let Some(connection) = connections.find(is_stalled) {
             tracing::info!("a client was cut off: it took nothing of its response, and another waits for the memory");
             connection.close();

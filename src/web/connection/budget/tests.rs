@@ -95,7 +95,7 @@ async fn a_client_that_takes_nothing_is_cut_off_for_another_and_one_that_reads_n
     }
     assert!(!reads.is_closed() && !shares.is_closed());
     sent.clear();
-    waiting.await;
+    drop(waiting.await);
 }
 
 #[tokio::test(start_paused = true)]

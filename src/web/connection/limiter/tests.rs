@@ -80,7 +80,8 @@ async fn a_flood_of_silent_connections_costs_nobody_else_a_connection_or_any_tim
 #[tokio::test(start_paused = true)]
 async fn honest_connections_of_many_peers_go_after_the_newest_silent_one() {
     let limiter = limiter(4);
-    let honest = [answered(&limiter, 1, true).await, answered(&limiter, 2, true).await, answered(&limiter, 3, true).await];
+    let honest =
+        [answered(&limiter, 1, true).await, answered(&limiter, 2, true).await, answered(&limiter, 3, true).await];
     for number in 10..20 {
         serve(silent(&limiter, number).await);
     }
