@@ -25,12 +25,11 @@
 
 mod accept;
 mod asked;
+mod authenticator;
 mod body;
 pub mod config;
 mod connection;
-mod deadline;
 mod encoding;
-mod gate;
 mod handshake;
 mod lifecycle;
 mod listener;
@@ -41,9 +40,10 @@ mod quality;
 mod rendering;
 mod reply;
 mod route;
+mod router;
 mod rules;
+mod scrape_timeout;
 mod server;
-mod site;
 
 #[cfg(test)]
 mod fuzz;
@@ -57,14 +57,14 @@ use tokio::time::Instant;
 use crate::expose::{Encoding, Format};
 use crate::observer::{Chosen, Encoded, Glance, NotConfigured, Observed, Waiting};
 
+pub use authenticator::Authenticator;
 pub use body::ResponseBody;
 pub use connection::Retained;
-pub use gate::Gate;
 pub use lifecycle::{Asked, Reloaded, Reloader};
 pub use listener::Listener;
 pub use route::{is_taken, paths};
+pub use router::{Router, Settings};
 pub use server::{Limits, serve};
-pub use site::{Settings, Site};
 
 /// What a scrape asks for.
 #[derive(Clone, Debug, PartialEq, Eq)]

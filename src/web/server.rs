@@ -12,7 +12,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::connection::{Connection, ConnectionLimiter, ConnectionSlot, ResponseBudget};
 use super::listener::{Acceptance, Listener};
-use super::{Content, Gate};
+use super::{Authenticator, Content};
 
 /// What a client may use up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -67,13 +67,13 @@ impl Default for Limits {
     }
 }
 
-/// Serves the site on these listeners until shutdown, then lets requests under way finish within the limit.
+/// Serves on these listeners until shutdown, then lets requests under way finish within the limit.
 ///
 /// Whatever a connection does, a panic included, ends that connection alone. If the returned future is dropped, all its
 /// connections are.
 pub async fn serve(
     listeners: Vec<Listener>,
-    gate: Arc<Gate<impl Content>>,
+    authenticator: Arc<Authenticator<impl Content>>,
     limits: Limits,
     shutdown: CancellationToken,
 ) {
@@ -85,7 +85,7 @@ pub async fn serve(
     let _cut_on_drop = cut.clone().drop_guard();
     let mut accepting = JoinSet::new();
     for listener in listeners {
-        let (gate, shutdown, cut) = (Arc::clone(&gate), shutdown.clone(), cut.clone());
+        let (authenticator, shutdown, cut) = (Arc::clone(&authenticator), shutdown.clone(), cut.clone());
         let (limiter, graceful) = (Arc::clone(&limiter), Arc::clone(&graceful));
         accepting.spawn(async move {
             let acceptance = Acceptance::on(listener);
@@ -94,7 +94,7 @@ pub async fn serve(
                 let (socket, peer) = acceptance.next(&limiter).await;
                 let slot = limiter.admit(peer).await;
                 let connection = Connection {
-                    gate: Arc::clone(&gate),
+                    authenticator: Arc::clone(&authenticator),
                     limits,
                     slot: Arc::clone(&slot),
                     watcher: graceful.watcher(),

@@ -23,7 +23,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::config::WebConfig;
 use super::listener::Socket;
-use super::{Content, Gate, Limits, handshake, reply};
+use super::{Authenticator, Content, Limits, handshake, reply};
 use stream::MeteredStream;
 
 pub use budget::Retained;
@@ -37,7 +37,7 @@ const HEAD_BYTES: usize = 32 * 1024;
 
 /// A connection that was accepted and has a slot.
 pub(super) struct Connection<C> {
-    pub(super) gate: Arc<Gate<C>>,
+    pub(super) authenticator: Arc<Authenticator<C>>,
     pub(super) limits: Limits,
     pub(super) slot: Arc<ConnectionSlot>,
     pub(super) watcher: Watcher,
@@ -47,7 +47,7 @@ pub(super) struct Connection<C> {
 impl<C: Content> Connection<C> {
     /// Serves it until it ends, protected if it has to be. HTTP/1.1 alone: hyper has no limit while it sniffs for HTTP/2.
     pub(super) async fn serve(self, socket: Socket) {
-        let rules = self.gate.rules().await;
+        let rules = self.authenticator.rules().await;
         let stream = MeteredStream::new(socket, Arc::clone(&self.slot));
         let Some(tls) = &rules.tls else {
             let stream = self.limited(stream);
@@ -83,13 +83,13 @@ impl<C: Content> Connection<C> {
     /// Answers the requests that come over a stream, encrypted or not, which was let in by these rules.
     async fn answer(self, stream: impl AsyncRead + AsyncWrite + Send + Unpin + 'static, entered: &Arc<WebConfig>) {
         let http = self.http();
-        let Self { gate, slot, watcher, .. } = self;
+        let Self { authenticator, slot, watcher, .. } = self;
         let answer = service_fn(async |request| {
             slot.answering();
-            let reply = gate.answer(&request, entered, &slot).await?;
+            let reply = authenticator.answer(&request, entered, &slot).await?;
             // Whatever the request was, it was let in.
             let honest = !reply.status().is_client_error();
-            Ok::<_, super::gate::Outdated>(reply.map(|body| body.sent_over(&slot, honest)))
+            Ok::<_, super::authenticator::Outdated>(reply.map(|body| body.sent_over(&slot, honest)))
         });
         if let Err(error) = watcher.watch(http.serve_connection(TokioIo::new(stream), answer)).await {
             tracing::debug!(%error, "a connection ended early");

@@ -130,9 +130,9 @@ async fn a_client_that_goes_away_gives_its_turn_back() {
 
 #[tokio::test]
 async fn while_nothing_can_be_rendered_everything_else_is_answered() {
-    let site = Site::new(Arc::new(Fake::plain()), Settings::default());
-    let turns = site.rendering().all_turns().await;
-    let server = Server::behind(Gate::open(site), Limits::default()).await;
+    let router = Router::new(Arc::new(Fake::plain()), Settings::default());
+    let turns = router.rendering().all_turns().await;
+    let server = Server::behind(Authenticator::open(router), Limits::default()).await;
     let mut waiting = Vec::new();
     for path in ["/", "/lease?source=documents&lease=planner", "/api/v1/leases", "/api/v1/leases/documents/planner"] {
         let mut client = Client::connect(server.address);

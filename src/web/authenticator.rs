@@ -1,4 +1,4 @@
-//! Who is let through to the site, as `--web.config.file` says it.
+//! Which requests get to the router, as `--web.config.file` says it.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -12,17 +12,17 @@ use super::connection::ConnectionSlot;
 use super::login::{Login, Verdict};
 use super::reply::{self, Reply};
 use super::rules::{Rules, Since};
-use super::{Content, Site};
+use super::{Content, Router};
 use crate::clock;
 
 /// The paths that anybody may ask for whatever is configured: what restarts an exporter has no password, and need not
 /// learn more than that it runs.
 const OPEN: [&str; 2] = ["/-/healthy", "/-/ready"];
 
-/// A site with somebody at its door.
+/// A router whose requests are checked first: the password, the rate.
 #[derive(Debug)]
-pub struct Gate<C> {
-    site: Site<C>,
+pub struct Authenticator<C> {
+    router: Router<C>,
     rules: Rules,
     login: Login,
     bucket: Mutex<Option<Bucket>>,
@@ -34,21 +34,21 @@ pub struct Gate<C> {
 #[error("the rules for connections have changed")]
 pub(super) struct Outdated;
 
-impl<C: Content> Gate<C> {
-    /// A gate that lets anybody through.
+impl<C: Content> Authenticator<C> {
+    /// One that lets every request in.
     #[must_use]
-    pub fn open(site: Site<C>) -> Self {
-        Self::new(site, Rules::Open(Arc::default()), [0; 32])
+    pub fn open(router: Router<C>) -> Self {
+        Self::new(router, Rules::Open(Arc::default()), [0; 32])
     }
 
-    /// A gate that goes by a file. The key, which nobody may know, is of what it remembers.
+    /// One that goes by a file. The key, which nobody may know, is of what it remembers.
     #[must_use]
-    pub fn watched(site: Site<C>, watched: Arc<Watched>, key: [u8; 32]) -> Self {
-        Self::new(site, Rules::Watched(watched), key)
+    pub fn watched(router: Router<C>, watched: Arc<Watched>, key: [u8; 32]) -> Self {
+        Self::new(router, Rules::Watched(watched), key)
     }
 
-    fn new(site: Site<C>, rules: Rules, key: [u8; 32]) -> Self {
-        Self { site, rules, login: Login::new(key), bucket: Mutex::default() }
+    fn new(router: Router<C>, rules: Rules, key: [u8; 32]) -> Self {
+        Self { router, rules, login: Login::new(key), bucket: Mutex::default() }
     }
 
     /// What holds now.
@@ -85,10 +85,10 @@ impl<C: Content> Gate<C> {
             return reply::refusal(StatusCode::BAD_REQUEST, "a request has one Host\n");
         }
         if OPEN.contains(&request.uri().path()) {
-            return self.site.answer(request, slot).await;
+            return self.router.answer(request, slot).await;
         }
         // To refuse a probe would look like a lease that is stalled.
-        if let Some(rate) = rules.rate.filter(|_| !self.site.is_probe(request.uri().path()))
+        if let Some(rate) = rules.rate.filter(|_| !self.router.is_probe(request.uri().path()))
             && let Err(wait) = self.within(rate)
         {
             let mut refused = reply::refusal(StatusCode::TOO_MANY_REQUESTS, "too many requests; try again later\n");
@@ -100,7 +100,7 @@ impl<C: Content> Gate<C> {
             Some(users) => self.login.verdict(users, request.headers(), slot.peer()).await,
         };
         match verdict {
-            Verdict::Admitted => self.site.answer(request, slot).await,
+            Verdict::Admitted => self.router.answer(request, slot).await,
             Verdict::Refused => {
                 // Whoever gave none is asked for one, which is how a browser begins.
                 if request.headers().contains_key(AUTHORIZATION) {

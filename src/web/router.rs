@@ -1,4 +1,4 @@
-//! What is served, and what it takes to make it.
+//! The router: which response a request gets, and what it takes to make it.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,13 +11,13 @@ use tokio::time::{Instant, timeout_at};
 
 use super::accept::{self, Accepted};
 use super::connection::ConnectionSlot;
-use super::deadline::Patience;
 use super::encoding::encoding;
 use super::lifecycle::{self, Reloader};
 use super::live::{Fragment, Fragments};
 use super::rendering::Rendering;
 use super::reply::{self, Reply};
 use super::route::{Route, Shown};
+use super::scrape_timeout::ScrapeTimeout;
 use super::{Content, Scrape, asked, probe};
 use crate::clock;
 use crate::expose::page::{Looked, Now, Rendered, View};
@@ -25,7 +25,7 @@ use crate::expose::{Encoding, json, metrics, page};
 use crate::lease::SourceSnapshot;
 use crate::observer::{Chosen, Encoded, Glance, NotConfigured, Observed, Waiting, listed};
 
-/// How the site is set up.
+/// How the router is set up.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Settings {
     /// The path of the metrics; `/metrics` by default. It begins with a slash, and must be none that
@@ -54,12 +54,12 @@ impl Default for Settings {
     }
 }
 
-/// What is served, whichever address a request came to.
+/// Makes the response to a request, whichever address it came to.
 #[derive(Debug)]
-pub struct Site<C> {
+pub struct Router<C> {
     content: Arc<C>,
     telemetry_path: String,
-    patience: Patience,
+    scrape_timeout: ScrapeTimeout,
     requests: Option<Arc<Semaphore>>,
     probes: bool,
     reloader: Option<Reloader>,
@@ -71,15 +71,15 @@ pub struct Site<C> {
 /// still as a whole, and sharing it would win a millisecond.
 const COMPRESSED_ONCE: usize = 64;
 
-impl<C: Content> Site<C> {
-    /// A site with this content.
+impl<C: Content> Router<C> {
+    /// A router that serves this content.
     #[must_use]
     pub fn new(content: Arc<C>, settings: Settings) -> Self {
         let Settings { telemetry_path, max_requests, patience, most_patience, probes } = settings;
         Self {
             content,
             telemetry_path,
-            patience: Patience { by_default: patience, at_most: most_patience },
+            scrape_timeout: ScrapeTimeout { by_default: patience, at_most: most_patience },
             fragments: Fragments::default(),
             rendering: Rendering::default(),
             requests: (max_requests > 0).then(|| Arc::new(Semaphore::new(max_requests.min(Semaphore::MAX_PERMITS)))),
@@ -88,7 +88,7 @@ impl<C: Content> Site<C> {
         }
     }
 
-    /// The same site, where the configuration can be loaded again by a request.
+    /// The same router, where the configuration can be loaded again by a request.
     #[must_use]
     pub fn with_reloader(self, reloader: Reloader) -> Self {
         Self { reloader: Some(reloader), ..self }
@@ -136,7 +136,7 @@ impl<C: Content> Site<C> {
         {
             return reply;
         }
-        let deadline = Instant::now() + self.patience.with(headers);
+        let deadline = Instant::now() + self.scrape_timeout.of(headers);
         // Held until the response is made and not until it is sent: otherwise a few clients that do not read would keep
         // out all others. What is being sent is bounded by its budget.
         let _permit = if matches!(shown, Shown::Live) {
@@ -267,7 +267,7 @@ impl<C: Content> Site<C> {
         let Some((source, lease)) = asked::lease(named) else {
             return reply::error(StatusCode::NOT_FOUND);
         };
-        let deadline = Instant::now() + self.patience.with(headers);
+        let deadline = Instant::now() + self.scrape_timeout.of(headers);
         probe::answer(&*self.content, source, &lease, deadline).await
     }
 
