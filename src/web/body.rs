@@ -70,7 +70,7 @@ impl ResponseBody {
     /// The same, about to be sent over a connection. `honest` says that its request was let in.
     pub(super) fn sent_over(mut self, slot: &Arc<ConnectionSlot>, honest: bool) -> Self {
         let grant = std::mem::take(&mut self.grant);
-        Self { _sending: Some(Sending::begin(Arc::clone(slot), grant, honest)), ..self }
+        Self { _sending: Some(Sending { slot: Arc::clone(slot), grant, honest }), ..self }
     }
 
     /// How many bytes are still to be sent, where that is known.

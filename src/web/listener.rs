@@ -88,3 +88,25 @@ impl Acceptance {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_connection_has_the_options_of_its_listener_and_the_peer_at_its_other_end() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let client = std::net::TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        let listener = Listener::from(listener);
+        listener.configure();
+        let late = std::net::TcpStream::connect(client.peer_addr().unwrap()).unwrap();
+        for _ in [&client, &late] {
+            let (Either::Left(accepted), peer) = listener.accept().await.unwrap() else { panic!("not of TCP") };
+            assert_eq!(peer, Peer::new(Some(client.local_addr().unwrap().ip())));
+            if accepted.peer_addr().unwrap() == late.local_addr().unwrap() {
+                assert!(accepted.nodelay().unwrap());
+                assert_eq!(SockRef::from(&accepted).tcp_notsent_lowat().unwrap(), UNSENT);
+            }
+        }
+    }
+}

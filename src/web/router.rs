@@ -148,7 +148,7 @@ impl<C: Content> Router<C> {
         loop {
             let reply = self.made(shown, headers, query, deadline).await?;
             let retained = reply.body().retained();
-            let shortage = match budget.admit(&retained, slot.handle(), turn.as_ref()) {
+            let shortage = match budget.admit(&retained, turn.as_ref()) {
                 Ok(grant) => return Ok(reply.map(|body| body.granted(grant))),
                 Err(shortage) => shortage,
             };

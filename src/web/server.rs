@@ -79,8 +79,7 @@ pub async fn serve(
 ) {
     let limits = limits.within_the_process();
     let graceful = Arc::new(GracefulShutdown::new());
-    let budget = ResponseBudget::new(limits.unsent, limits.stall);
-    let limiter = ConnectionLimiter::new(limits.connections, limits.stall, budget);
+    let limiter = ConnectionLimiter::new(limits.connections, ResponseBudget::new(limits.unsent));
     let cut = CancellationToken::new();
     let _cut_on_drop = cut.clone().drop_guard();
     let mut accepting = JoinSet::new();

@@ -2,22 +2,24 @@
 //!
 //! A connection that asks for nothing costs its client nothing, so a client with many of them must not keep others out.
 //! When every slot is taken, the peer with most idle connections loses the one that has been idle longest. Connections
-//! whose last request was an honest one do not count for that, up to [`PROTECTED`] of each peer, so a scraper keeps its
+//! whose last request was let in do not count for that, up to [`PROTECTED`] of each peer, so a scraper keeps its
 //! connection through a flood. Choosing takes logarithmic time: a flood makes the limiter choose for every accept.
 
 use std::cmp::Reverse;
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use tokio::sync::{Notify, Semaphore};
-use tokio::time::{Instant, timeout};
+use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
+use tokio::time::{Instant, sleep};
+use tokio_util::sync::CancellationToken;
 
 use super::budget::ResponseBudget;
 use super::peer::Peer;
-use super::slot::{ConnectionHandle, ConnectionSlot};
+use super::slot::ConnectionSlot;
 
-/// So many idle connections of one peer that carried an honest request are closed last.
+/// So many idle connections of one peer whose last request was let in are closed last.
 const PROTECTED: usize = 16;
 /// How long to wait for a slot before another connection is chosen.
 const RETRY: Duration = Duration::from_millis(50);
@@ -26,210 +28,145 @@ const RETRY: Duration = Duration::from_millis(50);
 #[derive(Debug)]
 pub(in crate::web) struct ConnectionLimiter {
     permits: Arc<Semaphore>,
-    /// How long a client may take nothing of a response while another waits.
-    stall_after: Duration,
     budget: Arc<ResponseBudget>,
-    table: Mutex<Table>,
+    opened: AtomicU64,
+    idle: Mutex<IdleIndex>,
     /// Told when a connection becomes idle while every slot is taken.
-    idle: Notify,
+    became_idle: Notify,
+    /// Taken while a client waits for a slot and no connection is idle.
+    line: tokio::sync::Mutex<()>,
 }
 
-#[derive(Debug, Default)]
-struct Table {
-    opened: u64,
-    connections: HashMap<u64, Entry>,
-    idle: HashMap<Peer, IdleConnections>,
-    /// The peers with idle connections; the last one loses one first.
-    order: BTreeSet<(Rank, Peer)>,
-    /// The connections that are sending, by when their progress has to be looked at.
-    sending: BTreeSet<(Instant, u64)>,
-}
-
-#[derive(Debug)]
-struct Entry {
-    peer: Peer,
-    handle: Arc<ConnectionHandle>,
-    state: ConnectionState,
-}
-
-/// What goes on over a connection.
+/// Since when a connection has been idle, its number, and whether its last request was let in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum ConnectionState {
-    /// It was just accepted and not read yet, or a request is being answered. It is not closed for another.
-    Busy,
-    /// It waits for a request, or for the rest of one. `honest` says that its last request was let in.
-    Idle { since: Instant, honest: bool },
-    /// A response is being written. It may be closed if its client has taken nothing for a while.
-    Sending { check_at: Instant },
-    /// It was chosen to be closed.
-    Closing,
+pub(super) struct Idle {
+    pub(super) since: Instant,
+    pub(super) number: u64,
+    pub(super) honest: bool,
 }
 
-/// The idle connections of one peer, by since when they are.
+/// The idle connections, by their peers.
+#[derive(Debug, Default)]
+struct IdleIndex {
+    peers: HashMap<Peer, IdleConnections>,
+    /// The peers in the order in which they lose a connection; the last one loses one first.
+    order: BTreeSet<(Rank, Peer)>,
+}
+
+/// The idle connections of one peer, those first that have been idle longest, and what closes them.
 #[derive(Debug, Default)]
 struct IdleConnections {
-    honest: BTreeSet<(Instant, u64)>,
-    others: BTreeSet<(Instant, u64)>,
+    honest: BTreeMap<(Instant, u64), CancellationToken>,
+    others: BTreeMap<(Instant, u64), CancellationToken>,
 }
 
-/// How soon a peer loses an idle connection: by how many are unprotected; where none is, by how many are protected; then
-/// by how long one has been idle.
+/// How soon a peer loses a connection: by how many are unprotected; where none is, by how many are protected; then by how
+/// long one has been idle.
 type Rank = (usize, usize, Reverse<Instant>);
 
 impl IdleConnections {
-    fn of(&mut self, honest: bool) -> &mut BTreeSet<(Instant, u64)> {
+    fn of(&mut self, honest: bool) -> &mut BTreeMap<(Instant, u64), CancellationToken> {
         if honest { &mut self.honest } else { &mut self.others }
     }
 
-    fn longest(&self) -> Option<(Instant, u64)> {
-        self.others.first().or_else(|| self.honest.first()).copied()
-    }
-
     fn rank(&self) -> Option<Rank> {
-        let (since, _) = self.longest()?;
+        let ((since, _), _) = self.others.first_key_value().or_else(|| self.honest.first_key_value())?;
         let unprotected = self.others.len() + self.honest.len().saturating_sub(PROTECTED);
-        Some((unprotected, if unprotected == 0 { self.honest.len() } else { 0 }, Reverse(since)))
+        Some((unprotected, if unprotected == 0 { self.honest.len() } else { 0 }, Reverse(*since)))
     }
 }
 
-impl Table {
-    fn open(&mut self, peer: Peer, handle: Arc<ConnectionHandle>) -> u64 {
-        self.opened += 1;
-        self.connections.insert(self.opened, Entry { peer, handle, state: ConnectionState::Busy });
-        self.opened
-    }
-
-    fn set(&mut self, number: u64, next: ConnectionState) {
-        let Some(entry) = self.connections.get_mut(&number).filter(|it| it.state != ConnectionState::Closing) else {
-            return;
-        };
-        let (peer, before) = (entry.peer, std::mem::replace(&mut entry.state, next));
-        match before {
-            ConnectionState::Idle { since, honest } => {
-                self.change(peer, |idle| idle.of(honest).remove(&(since, number)));
-            }
-            ConnectionState::Sending { check_at } => _ = self.sending.remove(&(check_at, number)),
-            ConnectionState::Busy | ConnectionState::Closing => {}
-        }
-        match next {
-            ConnectionState::Idle { since, honest } => {
-                self.change(peer, |idle| idle.of(honest).insert((since, number)));
-            }
-            ConnectionState::Sending { check_at } => _ = self.sending.insert((check_at, number)),
-            ConnectionState::Busy | ConnectionState::Closing => {}
-        }
-    }
-
+impl IdleIndex {
     /// Changes the idle connections of a peer, and its place in the order with them.
-    fn change(&mut self, peer: Peer, change: impl FnOnce(&mut IdleConnections) -> bool) {
-        let idle = self.idle.entry(peer).or_default();
+    fn change<T>(&mut self, peer: Peer, change: impl FnOnce(&mut IdleConnections) -> T) -> T {
+        let idle = self.peers.entry(peer).or_default();
         if let Some(rank) = idle.rank() {
             self.order.remove(&(rank, peer));
         }
-        change(idle);
+        let changed = change(idle);
         match idle.rank() {
             Some(rank) => _ = self.order.insert((rank, peer)),
-            None => _ = self.idle.remove(&peer),
+            None => _ = self.peers.remove(&peer),
         }
+        changed
     }
 
-    /// The connection to close for another: an idle one of a peer that has several unprotected ones, else one whose client
-    /// takes nothing, else any idle one.
-    fn victim(&mut self, now: Instant, stall_after: Duration) -> Option<Arc<ConnectionHandle>> {
-        let first = self.order.last().copied();
-        let crowded = first.is_some_and(|((unprotected, ..), _)| unprotected > 1);
-        let stalled = if crowded { None } else { self.stalled(now, stall_after) };
-        let number = stalled.or_else(|| Some(self.idle.get(&first?.1)?.longest()?.1))?;
-        self.set(number, ConnectionState::Closing);
-        self.connections.get(&number).map(|entry| Arc::clone(&entry.handle))
-    }
-
-    /// The first connection whose client has taken nothing for so long. Each of those that did is looked at again later, so
-    /// this looks at any of them once in that time.
-    fn stalled(&mut self, now: Instant, stall_after: Duration) -> Option<u64> {
-        while let Some(&(_, number)) = self.sending.first().filter(|(check_at, _)| *check_at <= now) {
-            let check_at = self.connections.get(&number)?.handle.progressed() + stall_after;
-            if check_at <= now {
-                return Some(number);
-            }
-            self.set(number, ConnectionState::Sending { check_at });
-        }
-        None
+    /// Takes out the connection that is to be closed first.
+    fn pop(&mut self) -> Option<CancellationToken> {
+        let (_, peer) = *self.order.last()?;
+        let first = self.change(peer, |idle| idle.others.pop_first().or_else(|| idle.honest.pop_first()));
+        first.map(|(_, close)| close)
     }
 }
 
 impl ConnectionLimiter {
     /// A limiter of so many connections, whose responses share a budget.
-    pub(in crate::web) fn new(most: usize, stall_after: Duration, budget: ResponseBudget) -> Arc<Self> {
+    pub(in crate::web) fn new(most: usize, budget: Arc<ResponseBudget>) -> Arc<Self> {
         Arc::new(Self {
             permits: Arc::new(Semaphore::new(most.clamp(1, Semaphore::MAX_PERMITS))),
-            stall_after,
-            budget: Arc::new(budget),
-            table: Mutex::default(),
-            idle: Notify::new(),
+            budget,
+            opened: AtomicU64::new(0),
+            idle: Mutex::default(),
+            became_idle: Notify::new(),
+            line: tokio::sync::Mutex::default(),
         })
     }
 
     /// A slot for a connection that was accepted, as soon as one is free; another connection is closed for it.
     pub(in crate::web) async fn admit(self: &Arc<Self>, peer: Peer) -> Arc<ConnectionSlot> {
-        let permit = loop {
-            if let Ok(permit) = Arc::clone(&self.permits).try_acquire_owned() {
-                break permit;
-            }
-            // Where no connection is idle yet, the next one that becomes so is chosen.
-            let chosen = self.close_one();
-            let permit = async {
-                tokio::select! {
-                    permit = Arc::clone(&self.permits).acquire_owned() => permit.ok(),
-                    () = self.idle.notified(), if !chosen => None,
-                }
-            };
-            if let Ok(Some(permit)) = timeout(RETRY, permit).await {
-                break permit;
-            }
+        let permit = match Arc::clone(&self.permits).try_acquire_owned() {
+            Ok(permit) => permit,
+            Err(_) => self.freed().await,
         };
-        let handle = Arc::new(ConnectionHandle::new());
-        let number = self.table().open(peer, Arc::clone(&handle));
-        Arc::new(ConnectionSlot::new(Arc::clone(self), number, peer, handle, permit))
+        let number = self.opened.fetch_add(1, Ordering::Relaxed);
+        Arc::new(ConnectionSlot::new(Arc::clone(self), number, peer, permit))
     }
 
-    /// Chooses a connection and closes it; says whether there is one that may be.
+    async fn freed(&self) -> OwnedSemaphorePermit {
+        let mut waiting = None;
+        loop {
+            let chosen = self.close_one();
+            if !chosen && waiting.is_none() {
+                waiting = self.line.try_lock().ok();
+            }
+            tokio::select! {
+                Ok(permit) = Arc::clone(&self.permits).acquire_owned() => return permit,
+                () = self.became_idle.notified(), if !chosen => {}
+                () = sleep(RETRY) => {}
+            }
+        }
+    }
+
+    /// Closes the idle connection that is the first to go; says whether there is one.
     pub(in crate::web) fn close_one(&self) -> bool {
-        let victim = self.table().victim(Instant::now(), self.stall_after);
-        victim.inspect(|victim| victim.close()).is_some()
+        let first = self.idle().pop();
+        first.inspect(CancellationToken::cancel).is_some()
     }
 
     pub(super) const fn budget(&self) -> &Arc<ResponseBudget> {
         &self.budget
     }
 
-    pub(super) fn set(&self, number: u64, state: ConnectionState) {
-        self.table().set(number, state);
-        if matches!(state, ConnectionState::Idle { .. }) && self.permits.available_permits() == 0 {
-            self.idle.notify_one();
+    /// Whether a client waits for the slot or the memory of one that is not idle.
+    pub(super) fn is_waited_for(&self) -> bool {
+        self.line.try_lock().is_err() || self.budget.is_waited_for()
+    }
+
+    /// Notes that a connection is idle from now on.
+    pub(super) fn enter(&self, peer: Peer, idle: Idle, close: CancellationToken) {
+        self.idle().change(peer, |of_peer| of_peer.of(idle.honest).insert((idle.since, idle.number), close));
+        if self.permits.available_permits() == 0 {
+            self.became_idle.notify_one();
         }
     }
 
-    /// Notes that a response begins to be written.
-    pub(super) fn set_sending(&self, number: u64) {
-        self.set(number, ConnectionState::Sending { check_at: Instant::now() + self.stall_after });
+    /// Notes that a connection is not idle any more.
+    pub(super) fn leave(&self, peer: Peer, idle: Idle) {
+        self.idle().change(peer, |of_peer| of_peer.of(idle.honest).remove(&(idle.since, idle.number)));
     }
 
-    pub(super) fn is_idle(&self, number: u64) -> bool {
-        let table = self.table();
-        let state = table.connections.get(&number).map(|entry| entry.state);
-        matches!(state, Some(ConnectionState::Idle { .. }))
-    }
-
-    /// Forgets a connection that has ended.
-    pub(super) fn forget(&self, number: u64) {
-        let mut table = self.table();
-        table.set(number, ConnectionState::Busy);
-        table.connections.remove(&number);
-    }
-
-    fn table(&self) -> MutexGuard<'_, Table> {
-        self.table.lock().unwrap_or_else(PoisonError::into_inner)
+    fn idle(&self) -> MutexGuard<'_, IdleIndex> {
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

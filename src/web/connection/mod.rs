@@ -7,7 +7,6 @@ mod slot;
 mod stream;
 
 use std::convert::Infallible;
-use std::pin::Pin;
 use std::sync::Arc;
 
 use hyper::StatusCode;
@@ -17,7 +16,6 @@ use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::graceful::Watcher;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::time::timeout;
-use tokio_io_timeout::TimeoutStream;
 use tokio_util::either::Either;
 use tokio_util::sync::CancellationToken;
 
@@ -48,17 +46,16 @@ impl<C: Content> Connection<C> {
     /// Serves it until it ends, protected if it has to be. HTTP/1.1 alone: hyper has no limit while it sniffs for HTTP/2.
     pub(super) async fn serve(self, socket: Socket) {
         let rules = self.authenticator.rules().await;
-        let stream = MeteredStream::new(socket, Arc::clone(&self.slot));
+        let stream = MeteredStream::new(socket, Arc::clone(&self.slot), self.limits);
         let Some(tls) = &rules.tls else {
-            let stream = self.limited(stream);
             return self.answer(stream, &rules).await;
         };
         let agreeing = async {
             // A hello of TLS begins with no letter, and every request does.
             if stream.first().await?.is_ascii_uppercase() {
-                return Ok(Either::Left(self.limited(stream)));
+                return Ok(Either::Left(stream));
             }
-            tls.acceptor().accept(self.limited(stream)).await.map(Either::Right)
+            tls.acceptor().accept(stream).await.map(Either::Right)
         };
         let agreed = tokio::select! {
             agreed = timeout(self.limits.handshake, agreeing) => agreed,
@@ -71,13 +68,6 @@ impl<C: Content> Connection<C> {
             Ok(Err(error)) => handshake::tell(&error, self.slot.peer()),
             Err(_) => tracing::debug!(peer = %self.slot.peer(), "a connection took too long to be protected"),
         }
-    }
-
-    /// hyper does not limit a client that does not read.
-    fn limited(&self, stream: MeteredStream) -> Pin<Box<TimeoutStream<MeteredStream>>> {
-        let mut stream = TimeoutStream::new(stream);
-        stream.set_write_timeout(Some(self.limits.write));
-        Box::pin(stream)
     }
 
     /// Answers the requests that come over a stream, encrypted or not, which was let in by these rules.

@@ -1,49 +1,14 @@
 //! The slot that a connection has, and what goes on over it.
 
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::budget::{ResponseBudget, ResponseGrant};
-use super::limiter::{ConnectionLimiter, ConnectionState};
+use super::limiter::{ConnectionLimiter, Idle};
 use super::peer::Peer;
-
-/// How others see a connection: whether its client takes what is written, and a way to close it.
-#[derive(Debug)]
-pub(in crate::web) struct ConnectionHandle {
-    opened: Instant,
-    /// When its socket last took a byte, in milliseconds since it was opened.
-    progressed: AtomicU64,
-    closed: CancellationToken,
-}
-
-impl ConnectionHandle {
-    pub(super) fn new() -> Self {
-        Self { opened: Instant::now(), progressed: AtomicU64::new(0), closed: CancellationToken::new() }
-    }
-
-    /// When its socket last took a byte, or a response began.
-    pub(super) fn progressed(&self) -> Instant {
-        self.opened + Duration::from_millis(self.progressed.load(Ordering::Relaxed))
-    }
-
-    pub(super) fn progress(&self) {
-        let millis = u64::try_from(self.opened.elapsed().as_millis()).unwrap_or(u64::MAX);
-        self.progressed.store(millis, Ordering::Relaxed);
-    }
-
-    pub(super) fn close(&self) {
-        self.closed.cancel();
-    }
-
-    pub(super) fn is_closed(&self) -> bool {
-        self.closed.is_cancelled()
-    }
-}
 
 /// The slot of one connection, free again once this is dropped.
 #[derive(Debug)]
@@ -51,109 +16,114 @@ pub(in crate::web) struct ConnectionSlot {
     limiter: Arc<ConnectionLimiter>,
     number: u64,
     peer: Peer,
-    handle: Arc<ConnectionHandle>,
-    /// Whether its client was seen to have sent nothing more, or a request was read.
-    begun: AtomicBool,
-    /// Whether all of a response is in the hands of hyper, which has yet to write it.
-    is_handed_over: AtomicBool,
-    handed_over: Mutex<Option<(ResponseGrant, bool)>>,
+    state: Mutex<ConnectionState>,
+    close: CancellationToken,
     _permit: OwnedSemaphorePermit,
 }
 
+/// What goes on over a connection. Only an idle one is closed for another.
+#[derive(Debug)]
+enum ConnectionState {
+    /// It was accepted and not read yet.
+    New,
+    /// It waits for a request, or for the rest of one.
+    Idle(Idle),
+    /// A response is being made or sent.
+    Answering,
+    /// All of a response is in the hands of hyper, which has yet to write it.
+    HandedOver { honest: bool, _grant: ResponseGrant },
+}
+
 impl ConnectionSlot {
-    pub(super) fn new(
-        limiter: Arc<ConnectionLimiter>,
-        number: u64,
-        peer: Peer,
-        handle: Arc<ConnectionHandle>,
-        permit: OwnedSemaphorePermit,
-    ) -> Self {
-        let (begun, is_handed_over) = (AtomicBool::new(false), AtomicBool::new(false));
-        Self { limiter, number, peer, handle, begun, is_handed_over, handed_over: Mutex::default(), _permit: permit }
+    pub(super) fn new(limiter: Arc<ConnectionLimiter>, number: u64, peer: Peer, permit: OwnedSemaphorePermit) -> Self {
+        let (state, close) = (Mutex::new(ConnectionState::New), CancellationToken::new());
+        Self { limiter, number, peer, state, close, _permit: permit }
     }
 
     pub(in crate::web) const fn peer(&self) -> Peer {
         self.peer
     }
 
-    pub(in crate::web) const fn handle(&self) -> &Arc<ConnectionHandle> {
-        &self.handle
-    }
-
     pub(in crate::web) fn budget(&self) -> &Arc<ResponseBudget> {
         self.limiter.budget()
     }
 
-    /// Whether it waits for a request, or for the rest of one.
+    /// Whether no request is under way.
     pub(in crate::web) fn is_idle(&self) -> bool {
-        self.limiter.is_idle(self.number)
+        matches!(*self.state(), ConnectionState::New | ConnectionState::Idle(_))
     }
 
     /// Waits until it has to be closed for another connection.
     pub(in crate::web) async fn closed(&self) {
-        self.handle.closed.cancelled().await;
+        self.close.cancelled().await;
     }
 
-    /// Notes that nothing more has come. Only the first time tells something: later, a response may be under way.
+    /// Whether a client waits for its slot or for memory that it may hold.
+    pub(super) fn is_waited_for(&self) -> bool {
+        self.limiter.is_waited_for()
+    }
+
+    /// Notes that nothing more has come. Once a request was read, that tells nothing.
     pub(super) fn starved(&self) {
-        if !self.begun.swap(true, Ordering::Relaxed) {
-            self.set(ConnectionState::Idle { since: Instant::now(), honest: false });
+        let mut state = self.state();
+        if matches!(*state, ConnectionState::New) {
+            self.set(&mut state, self.idle(false));
         }
     }
 
     /// Notes that a request was read, which is answered now.
     pub(super) fn answering(&self) {
-        self.begun.store(true, Ordering::Relaxed);
-        self.set(ConnectionState::Busy);
-    }
-
-    /// Notes that its socket took bytes.
-    pub(super) fn progressed(&self) {
-        self.handle.progress();
+        self.set(&mut self.state(), ConnectionState::Answering);
     }
 
     /// Notes that all that hyper had was written.
     pub(super) fn flushed(&self) {
-        if self.is_handed_over.swap(false, Ordering::Relaxed)
-            && let Some((_, honest)) = self.handed_over.lock().unwrap_or_else(PoisonError::into_inner).take()
-        {
-            self.set(ConnectionState::Idle { since: Instant::now(), honest });
+        let mut state = self.state();
+        if let ConnectionState::HandedOver { honest, .. } = *state {
+            self.set(&mut state, self.idle(honest));
         }
     }
 
-    fn set(&self, state: ConnectionState) {
-        self.limiter.set(self.number, state);
+    fn idle(&self, honest: bool) -> ConnectionState {
+        ConnectionState::Idle(Idle { since: Instant::now(), number: self.number, honest })
+    }
+
+    fn set(&self, state: &mut ConnectionState, next: ConnectionState) {
+        if let ConnectionState::Idle(idle) = *state {
+            self.limiter.leave(self.peer, idle);
+        }
+        *state = next;
+        if let ConnectionState::Idle(idle) = *state
+            && !self.close.is_cancelled()
+        {
+            self.limiter.enter(self.peer, idle, self.close.clone());
+        }
+    }
+
+    fn state(&self) -> MutexGuard<'_, ConnectionState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Drop for ConnectionSlot {
     fn drop(&mut self) {
-        self.limiter.forget(self.number);
+        self.set(&mut self.state(), ConnectionState::Answering);
     }
 }
 
-/// A response that is being written, or thrown away with its connection.
+/// A response that is being sent. Dropped with its body, once the last piece was handed over to hyper.
 #[derive(Debug)]
 pub(in crate::web) struct Sending {
-    slot: Arc<ConnectionSlot>,
-    grant: Option<ResponseGrant>,
-    honest: bool,
-}
-
-impl Sending {
-    /// The response is made: from now on its client may take too long. `honest` says that its request was let in.
-    pub(in crate::web) fn begin(slot: Arc<ConnectionSlot>, grant: ResponseGrant, honest: bool) -> Self {
-        slot.handle.progress();
-        slot.limiter.set_sending(slot.number);
-        Self { slot, grant: Some(grant), honest }
-    }
+    pub(in crate::web) slot: Arc<ConnectionSlot>,
+    pub(in crate::web) grant: ResponseGrant,
+    /// Whether its request was let in.
+    pub(in crate::web) honest: bool,
 }
 
 impl Drop for Sending {
-    /// The last piece was handed over to hyper, which flushes once it has written it.
     fn drop(&mut self) {
-        let handed_over = self.grant.take().map(|grant| (grant, self.honest));
-        *self.slot.handed_over.lock().unwrap_or_else(PoisonError::into_inner) = handed_over;
-        self.slot.is_handed_over.store(true, Ordering::Relaxed);
+        let grant = std::mem::take(&mut self.grant);
+        let handed_over = ConnectionState::HandedOver { honest: self.honest, _grant: grant };
+        self.slot.set(&mut self.slot.state(), handed_over);
     }
 }
