@@ -7,6 +7,7 @@ pub mod command;
 pub mod config;
 mod duration;
 pub mod expose;
+pub mod file;
 #[cfg(test)]
 mod fixtures;
 #[cfg(test)]

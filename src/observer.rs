@@ -1,9 +1,10 @@
-//! Reads the sources: one read at a time each, by a deadline, shared by scrapes that come close together.
+//! Reads the sources: one read at a time each, bounded by the source's own timeout, shared by requests that come close
+//! together.
 
-mod exposed;
-mod glance;
-mod listed;
-mod once;
+mod body;
+mod cached_reading;
+mod partial_view;
+mod shared_once;
 mod source;
 
 use std::sync::Arc;
@@ -17,10 +18,10 @@ use crate::expose::{Encoding, Format};
 use crate::lease::Memory;
 use crate::store::Store;
 
-pub use exposed::{Encoded, Observed};
-pub use glance::{Glance, Waiting};
-pub use listed::listed;
-use source::{Look, Source};
+pub use body::{Encoded, LazyText, Retained, encoded, json};
+pub use cached_reading::CachedReading;
+pub use partial_view::{PartialView, Waiting};
+use source::{PendingOrCached, Source};
 
 /// Which sources to look at.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -53,7 +54,7 @@ pub struct Observable {
     pub store: Box<dyn Store>,
     /// What is known of it so far.
     pub memory: Memory,
-    /// How long a read may take at the most.
+    /// How long a read may take, whoever asked for it.
     pub timeout: Duration,
     /// For how long scrapes share one reading.
     pub reuse_for: Duration,
@@ -79,7 +80,7 @@ impl Observer {
     /// An observer of these sources. Nothing is read yet.
     #[must_use]
     pub fn new(exposition: Exposition, sources: Vec<Observable>) -> Self {
-        let sources = sources.into_iter().map(|source| Arc::new(Source::new(source, exposition.clone())));
+        let sources = sources.into_iter().map(|source| Arc::new(Source::new(source)));
         Self { sources: sources.collect(), exposition }
     }
 
@@ -108,8 +109,8 @@ impl Observer {
         }
         // Nothing is waited for from here on, so that all sources change at once.
         let sources = continued.into_iter().map(|(source, before)| match before {
-            Some((before, mut reader)) => before.followed_by(&mut reader, source, exposition.clone()),
-            None => Source::new(source, exposition.clone()),
+            Some((before, mut reader)) => before.followed_by(&mut reader, source),
+            None => Source::new(source),
         });
         Ok(Self { sources: sources.map(Arc::new).collect(), exposition })
     }
@@ -134,28 +135,27 @@ impl Observer {
         self.sources.iter().map(move |source| (source.name(), alone(source)))
     }
 
-    /// Looks at every source, side by side, and answers by `deadline` whatever they do.
-    pub async fn observe(&self, deadline: Instant) -> Vec<Arc<Observed>> {
-        let looks: Vec<_> = self.sources.iter().map(|source| (source, source.look(deadline))).collect();
-        let mut observed = Vec::with_capacity(looks.len());
-        for (source, look) in looks {
-            observed.push(match look {
-                Look::Shared(observed) => observed,
-                Look::InFlight(reading) => source.landed(reading, deadline).await,
+    /// Reads every source, side by side, and answers by `deadline` whatever they do. A reading that takes longer goes on.
+    pub async fn observe(&self, deadline: Instant) -> Vec<Arc<CachedReading>> {
+        let joined: Vec<_> = self.sources.iter().map(|source| (source, source.join())).collect();
+        let mut readings = Vec::with_capacity(joined.len());
+        for (source, joined) in joined {
+            readings.push(match joined {
+                PendingOrCached::Cached(reading) => reading,
+                PendingOrCached::Pending(reading) => source.landed(reading, deadline).await,
             });
         }
-        observed
+        readings
     }
 
-    /// Looks at every source, side by side, and waits for none as long as [`Self::observe`] does. A reading that is begun for
-    /// it has until `deadline` all the same.
-    pub async fn glance(&self, waiting: Waiting, deadline: Instant) -> Vec<Glance> {
-        let looks: Vec<_> = self.sources.iter().map(|source| (source, source.look(deadline))).collect();
-        let mut glances = Vec::with_capacity(looks.len());
-        for (source, look) in looks {
-            glances.push(source.glanced(look, waiting, deadline).await);
+    /// Reads every source, side by side, and waits for none as long as [`Self::observe`] does.
+    pub async fn partial_views(&self, waiting: Waiting, deadline: Instant) -> Vec<PartialView> {
+        let joined: Vec<_> = self.sources.iter().map(|source| (source, source.join())).collect();
+        let mut views = Vec::with_capacity(joined.len());
+        for (source, joined) in joined {
+            views.push(source.partial_view(joined, waiting, deadline).await);
         }
-        glances
+        views
     }
 
     /// The names of the sources, in the order in which they are configured.
@@ -163,16 +163,15 @@ impl Observer {
         self.sources.iter().map(|source| source.name())
     }
 
-    /// The metrics of what was observed, and then `rest`. Nothing is rendered or copied for it, and each source's text is
-    /// compressed when that is first asked for, by one of those who do.
-    pub async fn exposed(
+    /// The metrics of these readings, and then `rest`.
+    pub async fn metrics(
         &self,
-        observed: &[Arc<Observed>],
+        readings: &[Arc<CachedReading>],
         format: Format,
         encoding: Encoding,
-        rest: &[Bytes],
+        rest: Vec<Bytes>,
     ) -> Encoded {
-        exposed::exposed(&self.exposition, observed, format, encoding, rest).await
+        body::metrics(&self.exposition, readings, format, encoding, rest).await
     }
 }
 

@@ -6,6 +6,7 @@ use clap::Args;
 use tokio::time::Instant;
 
 use super::exit::Exit;
+use super::exposed_secrets::ExposedSecret;
 use super::manual::Manual;
 use super::print::print;
 use super::serve::{CONFIG_FILE, block_on};
@@ -14,8 +15,8 @@ use super::web_config;
 use super::{Failure, sources};
 use crate::config::{Config, Origin, Source};
 use crate::expose::Visible;
-use crate::lease::Columns;
-use crate::store::{ReadResult, Taken};
+use crate::lease::{Columns, RowFault};
+use crate::store::{ReadResult, RecordLimiter, Taken};
 
 pub(super) const MANUAL: Manual = Manual {
     examples: &[
@@ -32,7 +33,8 @@ pub(super) const MANUAL: Manual = Manual {
 
 /// Check the configuration, and with --connect read each source.
 ///
-/// Everything that is wrong is told at once, each with its line. With --connect, each source is read once, as the
+/// Everything that is wrong is told at once, each with its line. A warning, of what can be used and is hardly meant, changes
+/// nothing of the exit code. With --connect, each source is read once, as the
 /// exporter would, and it is told what it gave, which rows cannot be used and why, and what can never be said of its leases
 /// for lack of a column.
 #[derive(Clone, Debug, Args)]
@@ -64,11 +66,18 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
         }
     }
     let config = sources::configuration(sources::named(arguments.config_file.as_deref())?)?;
+    print(&config.warnings.iter().map(|warning| format!("{warning}\n")).collect::<String>())?;
     if arguments.connect {
+        print(&warnings(&config))?;
         return block_on(connect(&config))?;
     }
-    print(&summary(&config))?;
+    print(&(summary(&config) + &warnings(&config)))?;
     Ok(Exit::Well)
+}
+
+/// What is likely not meant, a line each.
+fn warnings(config: &Config) -> String {
+    ExposedSecret::of(config).into_iter().map(|file| format!("warning: {file}\n")).collect()
 }
 
 fn summary(config: &Config) -> String {
@@ -133,13 +142,18 @@ fn found(taken: &Taken) -> String {
     text.push_str(&missing(reading.columns));
     for rejected in reading.rejected.iter().take(MOST_TOLD) {
         let lease = rejected.lease.as_deref().map_or_else(|| "a row".to_owned(), |lease| format!("lease {lease:?}"));
-        text.push_str(&format!("  not used: {lease}, column {}: {}\n", rejected.column, rejected.fault));
+        let what = match rejected.fault {
+            RowFault::OverLimit => format!("more than {} rows, so nothing is known of it", RecordLimiter::MEMBERS),
+            fault => format!("column {}: {fault}", rejected.column),
+        };
+        text.push_str(&format!("  not used: {lease}, {what}\n"));
     }
     if let Some(more @ 1..) = reading.rejected.len().checked_sub(MOST_TOLD) {
         text.push_str(&format!("  not used: {more} rows more\n"));
     }
     if reading.over_limit > 0 {
-        text.push_str(&format!("  not used: {} rows beyond max_leases\n", reading.over_limit));
+        let (rows, members) = (reading.over_limit, RecordLimiter::MEMBERS);
+        text.push_str(&format!("  not used: {rows} rows beyond max_leases, or beyond the {members} of one lease\n"));
     }
     text
 }

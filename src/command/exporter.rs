@@ -6,7 +6,7 @@ use bytes::Bytes;
 use tokio::time::Instant;
 
 use super::Failure;
-use crate::observer::{Chosen, Encoded, Glance, NotConfigured, Observed, Observer, Waiting};
+use crate::observer::{CachedReading, Chosen, Encoded, NotConfigured, Observer, PartialView, Waiting};
 use crate::own::Own;
 use crate::web::{Content, Scrape};
 
@@ -50,21 +50,21 @@ impl Content for Exporter {
         let Scrape { sources, format, encoding } = scrape;
         let observer = self.observer().chosen(&sources)?;
         let observed = observer.observe(deadline).await;
-        let rest = [self.own.text(format).into(), Bytes::from_static(format.end().as_bytes())];
-        Ok(observer.exposed(&observed, format, encoding, &rest).await)
+        let rest = vec![self.own.text(format).into(), Bytes::from_static(format.end().as_bytes())];
+        Ok(observer.metrics(&observed, format, encoding, rest).await)
     }
 
-    async fn snapshots(&self, sources: Chosen, deadline: Instant) -> Result<Vec<Arc<Observed>>, NotConfigured> {
+    async fn readings(&self, sources: Chosen, deadline: Instant) -> Result<Vec<Arc<CachedReading>>, NotConfigured> {
         Ok(self.observer().chosen(&sources)?.observe(deadline).await)
     }
 
-    async fn glances(
+    async fn partial_views(
         &self,
         sources: Chosen,
         waiting: Waiting,
         deadline: Instant,
-    ) -> Result<Vec<Glance>, NotConfigured> {
-        Ok(self.observer().chosen(&sources)?.glance(waiting, deadline).await)
+    ) -> Result<Vec<PartialView>, NotConfigured> {
+        Ok(self.observer().chosen(&sources)?.partial_views(waiting, deadline).await)
     }
 
     fn sources(&self) -> Vec<String> {

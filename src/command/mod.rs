@@ -5,6 +5,7 @@ mod completions;
 mod demo;
 mod exit;
 mod exporter;
+mod exposed_secrets;
 mod listener;
 mod man;
 mod manual;

@@ -1,5 +1,6 @@
 //! The configuration loaded again while the exporter serves: all of it takes effect, or none.
 
+use std::collections::BTreeSet;
 use std::convert::Infallible;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -8,9 +9,10 @@ use std::time::Duration;
 use tokio::signal::unix::Signal;
 use tokio::sync::mpsc::Receiver;
 use tokio::time::timeout;
-use tracing::{error, info};
+use tracing::{error, info, warn};
 
 use super::exporter::Exporter;
+use super::exposed_secrets::ExposedSecret;
 use super::notify::Notify;
 use super::{Failure, sources};
 use crate::config::{Config, Source};
@@ -28,6 +30,8 @@ pub(super) struct Reload {
     process_key: TokenKey,
     now: Followed,
     observable: fn(&Source, &TokenKey) -> Observable,
+    /// The exposed secrets that the log has told.
+    reported: BTreeSet<ExposedSecret>,
     /// The web configuration, if there is one. It is taken as it changes; here it is asked whether it was.
     web: Option<Arc<Watched>>,
 }
@@ -63,8 +67,11 @@ impl Reload {
         let process_key = sources::random_key()?;
         let key = config.token_key.clone().unwrap_or_else(|| process_key.clone());
         let observer = sources::observer(&config, &key);
+        let mut reported = BTreeSet::new();
+        report(ExposedSecret::of(&config), &mut reported);
+        let (file, observable) = (file.to_owned(), sources::observable);
         let now = Followed { key, sources: config.sources.into() };
-        Ok((Self { file: file.to_owned(), process_key, now, observable: sources::observable, web: None }, observer))
+        Ok((Self { file, process_key, now, observable, reported, web: None }, observer))
     }
 
     /// The same, beside a web configuration.
@@ -128,8 +135,9 @@ impl Reload {
     }
 
     /// What is loaded now.
-    async fn next(&self, observer: Observer) -> Result<Next, Failure> {
-        let config = self.load().await?;
+    async fn next(&mut self, observer: Observer) -> Result<Next, Failure> {
+        let (config, exposed_secrets) = self.load().await?;
+        report(exposed_secrets, &mut self.reported);
         let key = config.token_key.clone().unwrap_or_else(|| self.process_key.clone());
         let following = follow(config, key, self.now.clone(), self.observable, observer);
         // On a task of its own: a panic ends this reload, and not the exporter.
@@ -137,17 +145,31 @@ impl Reload {
         followed.map_err(|_| Failure::System("going by the configuration ended unexpectedly".to_owned()))?
     }
 
-    async fn load(&self) -> Result<Config, Failure> {
+    async fn load(&self) -> Result<(Config, BTreeSet<ExposedSecret>), Failure> {
         let file = self.file.clone();
         // A file system may be slow, and requests must not wait for it.
-        let loading = tokio::task::spawn_blocking(move || sources::configuration(&file));
-        // Nor must the next reload, if what is read never ends.
+        let loading = tokio::task::spawn_blocking(move || {
+            let config = sources::configuration(&file)?;
+            let exposed_secrets = ExposedSecret::of(&config);
+            Ok((config, exposed_secrets))
+        });
+        // Nor must the next reload.
         match timeout(LONGEST_LOAD, loading).await {
             Ok(Ok(loaded)) => loaded,
             Ok(Err(_)) => Err(Failure::System("reading the configuration ended unexpectedly".to_owned())),
-            Err(_) => Err(Failure::System("reading the configuration takes too long; is it a file?".to_owned())),
+            Err(_) => Err(Failure::System(
+                "reading the configuration takes too long; look whether its file system answers".to_owned(),
+            )),
         }
     }
+}
+
+/// Has the log tell of exposed secrets, of each once.
+fn report(exposed: BTreeSet<ExposedSecret>, reported: &mut BTreeSet<ExposedSecret>) {
+    for secret in exposed.difference(reported) {
+        warn!(target: log::ACT, warning = %secret, "a secret is open to more users than need it");
+    }
+    reported.extend(exposed);
 }
 
 /// Has a configuration followed by another. What is read as before goes on.

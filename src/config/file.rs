@@ -1,26 +1,24 @@
 //! Files that a configuration is read from.
 
-use std::io::Read as _;
 use std::path::Path;
 
+use crate::file::{MAX_SIZE, TIMEOUT, read_blocking};
 use crate::lease::TokenKey;
 
 use super::problem::FileFault;
 
-/// The longest configuration: some 40,000 entries.
-const LONGEST_CONFIG: u64 = 4 * 1024 * 1024;
-const LONGEST_KEY: u64 = 4 * 1024;
+const LONGEST_KEY: usize = 4 * 1024;
 /// As many bits as a token shows twice over; less can be guessed.
 const SHORTEST_KEY: usize = 16;
 
 /// The text of a configuration file.
 pub(super) fn text(path: &Path) -> Result<String, FileFault> {
-    String::from_utf8(bytes(path, LONGEST_CONFIG)?).map_err(|_| FileFault::NotText)
+    String::from_utf8(read_blocking(path, MAX_SIZE, TIMEOUT)?).map_err(|_| FileFault::NotText)
 }
 
 /// The key in a file, without the newline that an editor leaves at its end.
 pub(super) fn token_key(path: &Path) -> Result<TokenKey, FileFault> {
-    let bytes = bytes(path, LONGEST_KEY)?;
+    let bytes = read_blocking(path, LONGEST_KEY, TIMEOUT)?;
     let key = bytes.strip_suffix(b"\n").unwrap_or(&bytes);
     let key = key.strip_suffix(b"\r").unwrap_or(key);
     if key.len() < SHORTEST_KEY {
@@ -29,16 +27,10 @@ pub(super) fn token_key(path: &Path) -> Result<TokenKey, FileFault> {
     Ok(TokenKey::new(key))
 }
 
-/// A whole file, unless it goes on and on, as a device does.
-fn bytes(path: &Path, longest: u64) -> Result<Vec<u8>, FileFault> {
-    let mut bytes = Vec::new();
-    let read = std::fs::File::open(path)?.take(longest + 1).read_to_end(&mut bytes)?;
-    if read as u64 > longest { Err(FileFault::TooLong) } else { Ok(bytes) }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::file::FileError;
 
     fn key(content: &[u8]) -> Result<String, FileFault> {
         let folder = tempfile::tempdir().unwrap();
@@ -56,11 +48,27 @@ mod tests {
     }
 
     #[test]
-    fn a_key_too_short_too_long_or_absent_is_refused() {
+    fn a_key_too_short_too_long_absent_or_no_file_is_refused() {
         assert_eq!(key(b"fifteen bytes..\n"), Err(FileFault::TooShort));
         assert_eq!(key(b""), Err(FileFault::TooShort));
-        assert_eq!(key(&[b'k'; 5000]), Err(FileFault::TooLong));
-        assert_eq!(token_key(Path::new("/nowhere/key")).err(), Some(FileFault::Absent));
-        assert_eq!(token_key(Path::new("/")).err(), Some(FileFault::Unreadable));
+        assert_eq!(key(&[b'k'; 5000]), Err(FileError::TooLong(4096).into()));
+        for (path, fault) in [
+            ("/nowhere/key", FileError::Absent),
+            ("/", FileError::Kind("a directory")),
+            ("/dev/zero", FileError::Kind("a device")),
+        ] {
+            assert_eq!(token_key(Path::new(path)).err(), Some(fault.into()), "{path}");
+        }
+    }
+
+    #[test]
+    fn a_configuration_is_a_file_of_at_most_a_mebibyte() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("exporter.yml");
+        std::fs::write(&path, vec![b'#'; MAX_SIZE]).unwrap();
+        assert_eq!(text(&path).map(|text| text.len()), Ok(MAX_SIZE));
+        std::fs::write(&path, vec![b'#'; MAX_SIZE + 1]).unwrap();
+        assert_eq!(text(&path), Err(FileError::TooLong(MAX_SIZE).into()));
+        assert_eq!(text(Path::new("/dev/zero")), Err(FileError::Kind("a device").into()));
     }
 }

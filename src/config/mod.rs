@@ -6,6 +6,7 @@
 
 mod access;
 mod address;
+mod clock;
 mod file;
 #[cfg(test)]
 mod fuzz;
@@ -16,15 +17,17 @@ mod parameters;
 mod policies;
 mod problem;
 mod raw;
+mod secret_files;
 mod source;
 #[cfg(test)]
 mod tests;
 
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use crate::duration;
+use crate::file::FileError;
 use crate::lease::{Policy, TokenKey};
 use crate::near::near;
 use crate::yaml;
@@ -33,7 +36,7 @@ pub use crate::duration::DurationFault;
 pub use access::Reads;
 pub use glob::GlobFault;
 pub use policies::SourcePolicies;
-pub use problem::{ConfigError, Fault, FileFault, Problem, Shown, YamlFault};
+pub use problem::{ConfigError, Doubt, Fault, FileFault, Problem, Shown, Warning, YamlFault};
 pub use source::{Origin, Source};
 
 use limits::overridden;
@@ -48,8 +51,12 @@ pub struct Config {
     pub sources: Vec<Source>,
     /// The key that makes holders' tokens; without one, a random key per process has to do.
     pub token_key: Option<TokenKey>,
+    /// The file that it was read from.
+    pub token_key_file: Option<PathBuf>,
     /// The metric families not to expose.
     pub dropped: BTreeSet<String>,
+    /// What can be used as it is, and is hardly what was meant.
+    pub warnings: Vec<Warning>,
 }
 
 /// The metric families, for what a configuration says of them.
@@ -70,8 +77,7 @@ impl Config {
         let file_name = path.display().to_string();
         let text = file::text(path).map_err(|fault| {
             let problem = match fault {
-                // What such a fault says of relative paths is true of files that a configuration names, not of itself.
-                FileFault::Absent => Problem::NoFile,
+                FileFault::Read(FileError::Absent) => Problem::NoFile,
                 fault => Problem::File(fault),
             };
             ConfigError::new(&file_name, vec![Fault { line: None, problem }])
@@ -91,13 +97,17 @@ impl Config {
         })?;
         let mut faults = Faults::default();
         let config = Self::checked(&raw, base_dir, families, &mut faults);
-        faults.or(file_name, config)
+        let warnings = faults.warnings(file_name);
+        faults.or(file_name, Self { warnings, ..config })
     }
 
     fn checked(raw: &RawConfig, base_dir: &Path, families: Families<'_>, faults: &mut Faults) -> Self {
         let token_key = raw.token_key_file.as_ref().and_then(|path| {
-            let key = file::token_key(&base_dir.join(&path.value));
-            let key = key.map_err(|fault| Problem::NamedFile { key: "token_key_file", fault });
+            let key = file::token_key(&base_dir.join(&path.value)).map_err(|fault| Problem::NamedFile {
+                key: "token_key_file",
+                path: Shown::path(&path.value),
+                fault,
+            });
             faults.keep(path.referenced.line(), key)
         });
         let defaults = overridden(Policy::default(), raw.defaults.limits(), faults);
@@ -115,7 +125,8 @@ impl Config {
         if raw.leases.iter().any(|entry| !entry.value.alerts.is_empty()) {
             note_alerts_without_ground(&raw.metrics.drop, families.of_alerts, faults);
         }
-        Self { sources, token_key, dropped }
+        let token_key_file = raw.token_key_file.as_ref().map(|path| base_dir.join(&path.value));
+        Self { sources, token_key, token_key_file, dropped, warnings: Vec::new() }
     }
 }
 

@@ -4,6 +4,7 @@ use std::fmt;
 
 use super::duration::DurationFault;
 use super::glob::GlobFault;
+use crate::file::FileError;
 use crate::preset::ValueFault;
 use crate::store::NoZone;
 use crate::store::keys::KeyFault;
@@ -55,6 +56,31 @@ pub struct Fault {
     pub problem: Problem,
 }
 
+/// Something that can be used as it is, and is hardly what was meant.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Warning {
+    file: String,
+    line: u64,
+    doubt: Doubt,
+}
+
+impl fmt::Display for Warning {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}: warning: {}", self.file, self.line, self.doubt)
+    }
+}
+
+/// What is hardly meant, and what to write instead.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Doubt {
+    /// A clock that stands still during a transaction.
+    #[error(
+        "the query returns `{0}` as `store_now`, which is when its transaction began and not when its rows were read; \
+         write `clock_timestamp()` or `statement_timestamp()`"
+    )]
+    TransactionClock(&'static str),
+}
+
 /// One thing that is wrong: what, the value if it can hold no secret, and what to do.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
@@ -94,11 +120,11 @@ pub enum Problem {
     #[error("there is no such file; a relative path starts at the working directory")]
     NoFile,
     /// The file itself.
-    #[error("the file cannot be used: {0}")]
+    #[error("the file {0}")]
     File(FileFault),
-    /// A file that the configuration names.
-    #[error("the file that `{key}` names cannot be used: {fault}")]
-    NamedFile { key: &'static str, fault: FileFault },
+    /// A file that the configuration names, as it names it.
+    #[error("the file that `{key}` names, {path}, {fault}{}", fault.hint())]
+    NamedFile { key: &'static str, path: Shown, fault: FileFault },
     /// What the preset already says.
     #[error("the preset `{preset}` has `{key}: {value}`; leave `{key}` out")]
     FixedByPreset { preset: &'static str, key: &'static str, value: &'static str },
@@ -218,35 +244,26 @@ pub enum Problem {
 #[error("{0}")]
 pub struct YamlFault(pub(super) Unreadable);
 
-/// Why a file cannot be used. Its path is not repeated.
+/// Why a file cannot be used, as the predicate of a sentence about it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum FileFault {
-    /// It is not there.
-    #[error("there is none of that name; relative paths start at the configuration's folder")]
-    Absent,
-    /// This process may not read it.
-    #[error("reading it is not permitted; give the exporter's user the right to")]
-    Forbidden,
-    /// Any other error of the system.
-    #[error("reading it fails; check that it is a file and can be read")]
-    Unreadable,
-    /// It is far longer than such a file can be.
-    #[error("it is too long; name another")]
-    TooLong,
+    /// It cannot be read.
+    #[error(transparent)]
+    Read(#[from] FileError),
     /// It is too short for a key.
-    #[error("it has less than 16 bytes, which is easy to guess; make one with `head -c 32 /dev/urandom | base64`")]
+    #[error("has less than 16 bytes, which is easy to guess; make one with `head -c 32 /dev/urandom | base64`")]
     TooShort,
     /// It is not text.
-    #[error("it is not UTF-8; save it as such")]
+    #[error("is not UTF-8; save it as such")]
     NotText,
 }
 
-impl From<std::io::Error> for FileFault {
-    fn from(error: std::io::Error) -> Self {
-        match error.kind() {
-            std::io::ErrorKind::NotFound => Self::Absent,
-            std::io::ErrorKind::PermissionDenied => Self::Forbidden,
-            _ => Self::Unreadable,
+impl FileFault {
+    /// Where a file that is not there was looked for, if a configuration names it.
+    pub(crate) const fn hint(self) -> &'static str {
+        match self {
+            Self::Read(FileError::Absent) => "; relative paths start at the configuration's folder",
+            _ => "",
         }
     }
 }
@@ -258,13 +275,24 @@ pub struct Shown(Box<str>);
 
 impl Shown {
     const LONGEST: usize = 60;
+    /// The longest path that Linux takes.
+    const LONGEST_PATH: usize = 4096;
 
     pub(crate) fn new(value: &str) -> Self {
+        Self::up_to(Self::LONGEST, value)
+    }
+
+    /// The path of a file, which is no use in part.
+    pub(crate) fn path(value: &str) -> Self {
+        Self::up_to(Self::LONGEST_PATH, value)
+    }
+
+    fn up_to(longest: usize, value: &str) -> Self {
         if value.contains("://") || value.contains(['@', '=']) {
             return Self("(not shown)".into());
         }
         let mut letters = value.chars();
-        let mut shown: String = letters.by_ref().take(Self::LONGEST).flat_map(char::escape_debug).collect();
+        let mut shown: String = letters.by_ref().take(longest).flat_map(char::escape_debug).collect();
         if letters.next().is_some() {
             shown.push('…');
         }
@@ -278,19 +306,32 @@ impl fmt::Display for Shown {
     }
 }
 
-/// The faults found so far.
+/// The faults found so far, and what is doubted.
 #[derive(Debug, Default)]
-pub(super) struct Faults(Vec<Fault>);
+pub(super) struct Faults {
+    faults: Vec<Fault>,
+    doubts: Vec<(u64, Doubt)>,
+}
 
 impl Faults {
     /// Takes note of what is wrong on a line; line 0 is the file as a whole.
     pub(super) fn note(&mut self, line: u64, problem: Problem) {
-        self.0.push(Fault { line: (line > 0).then_some(line), problem });
+        self.faults.push(Fault { line: (line > 0).then_some(line), problem });
+    }
+
+    /// Takes note of what is hardly meant on a line.
+    pub(super) fn doubt(&mut self, line: u64, doubt: Doubt) {
+        self.doubts.push((line, doubt));
+    }
+
+    /// What is hardly meant in a file of this name.
+    pub(super) fn warnings(&self, file: &str) -> Vec<Warning> {
+        self.doubts.iter().map(|&(line, doubt)| Warning { file: file.to_owned(), line, doubt }).collect()
     }
 
     /// How many there are so far.
     pub(super) const fn count(&self) -> usize {
-        self.0.len()
+        self.faults.len()
     }
 
     /// The value, or takes note of why there is none.
@@ -300,7 +341,7 @@ impl Faults {
 
     /// The value, if nothing was wrong.
     pub(super) fn or<T>(self, file: &str, value: T) -> Result<T, ConfigError> {
-        if self.0.is_empty() { Ok(value) } else { Err(ConfigError::new(file, self.0)) }
+        if self.faults.is_empty() { Ok(value) } else { Err(ConfigError::new(file, self.faults)) }
     }
 }
 
@@ -319,6 +360,8 @@ mod tests {
         ] {
             assert_eq!(Shown::new(value).to_string(), shown);
         }
+        assert_eq!(Shown::path(&"é".repeat(61)).to_string(), "é".repeat(61));
+        assert_eq!(Shown::path("u:planted@h").to_string(), "(not shown)");
         assert_eq!(Shown::new(&"é".repeat(61)).to_string(), format!("{}…", "é".repeat(60)));
     }
 }

@@ -10,12 +10,13 @@ use crate::preset::{Dialect, Preset};
 
 use super::access::{Access, Question, Reads};
 use super::address::Address;
+use super::clock;
 use super::duration::{DurationFault, Zero, duration};
 use super::keys::layout;
 use super::limits::length;
 use super::parameters;
 use super::policies::SourcePolicies;
-use super::problem::{Faults, Problem, Shown};
+use super::problem::{Doubt, Faults, Problem, Shown};
 use super::raw::{RawSource, Text};
 use crate::near::near;
 use crate::store::Statement;
@@ -146,7 +147,7 @@ impl Read {
         let other = |key, instead| Problem::OtherLanguage { key, store: dialect.map_or("", Dialect::as_str), instead };
         let (line, problem) = match (&raw.preset, &raw.query, &raw.keys) {
             (Some(preset), None, None) => return Self::by_preset(preset, raw, line, address, faults),
-            (None, Some(query), None) if !is_keys => return Self::by_query(query, raw, faults),
+            (None, Some(query), None) if !is_keys => return Self::by_query(query, raw, dialect, faults),
             (None, None, Some(keys)) if is_keys || dialect.is_none() => {
                 let (layout, times) = (layout(keys, faults), Self::times(raw, faults));
                 let (question, (kind, clock)) = (Question::Keys(layout?), times?);
@@ -214,11 +215,14 @@ impl Read {
         Some((kind?, clock?))
     }
 
-    fn by_query(query: &Text, raw: &RawSource, faults: &mut Faults) -> Option<Self> {
+    fn by_query(query: &Text, raw: &RawSource, dialect: Option<Dialect>, faults: &mut Faults) -> Option<Self> {
         let times = Self::times(raw, faults);
         if query.value.trim().is_empty() {
             faults.note(query.referenced.line(), Problem::Query);
             return None;
+        }
+        if let (Some(Dialect::Postgres), Some(clock)) = (dialect, clock::of_transaction(&query.value)) {
+            faults.doubt(query.referenced.line(), Doubt::TransactionClock(clock));
         }
         let question = Question::Statement(Statement::Fixed(query.value.as_str().into()));
         let (kind, clock) = times?;

@@ -287,3 +287,16 @@ fn a_source_is_read_like_before_unless_what_is_read_or_how_it_is_understood_diff
         assert_eq!(before.is_read_like(&of(lines)), same, "{lines}");
     }
 }
+
+#[test]
+#[cfg(all(feature = "postgres", feature = "mysql"))]
+fn the_transactions_clock_as_that_of_the_store_is_warned_of_by_line_and_refused_by_none() {
+    let text = "sources:\n  \
+        - { name: a, store: postgres://u@localhost/a, query: SELECT statement_timestamp() AS store_now }\n  \
+        - { name: b, store: mysql://u@localhost/b, query: SELECT now() AS store_now }\n  \
+        - name: c\n    store: postgres://u@localhost/c\n    query: SELECT now() AS store_now\n";
+    let warnings: Vec<_> = parse(text).unwrap().warnings.iter().map(ToString::to_string).collect();
+    let [warning] = warnings.as_slice() else { panic!("{warnings:?}") };
+    assert!(warning.starts_with("config.yml:6: warning: the query returns `now()` as `store_now`"), "{warning}");
+    assert!(warning.ends_with("write `clock_timestamp()` or `statement_timestamp()`"), "{warning}");
+}

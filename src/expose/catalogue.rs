@@ -65,6 +65,27 @@ pub enum OfSource {
     Counters(&'static str, &'static [&'static str], fn(&Health, usize) -> u64),
 }
 
+impl OfLease {
+    /// The label of a closed set and its values, where the samples have one.
+    pub(super) const fn label(&self) -> Option<(&'static str, &'static [&'static str])> {
+        match *self {
+            Self::StateSet(values, _) => Some(("state", values)),
+            Self::Told(label, values, _) | Self::Counters(label, values, _) => Some((label, values)),
+            Self::Holders | Self::Alerts | Self::Float(_) | Self::Integer(_) => None,
+        }
+    }
+}
+
+impl OfSource {
+    /// The label of a closed set and its values, where the samples have one.
+    pub(super) const fn label(&self) -> Option<(&'static str, &'static [&'static str])> {
+        match *self {
+            Self::Told(label, values, _) | Self::Counters(label, values, _) => Some((label, values)),
+            Self::Float(_) | Self::Integer(_) => None,
+        }
+    }
+}
+
 impl Family {
     /// Its type.
     #[must_use]

@@ -5,6 +5,8 @@
 //! parts, a last block, and the checksum of the whole, which follows from those of the parts. So a source's lines are
 //! compressed once a reading, whichever format is asked for and whatever other sources stand beside it.
 
+use std::sync::Arc;
+
 use bytes::Bytes;
 use flate2::{Compress, CompressError, Compression, Crc, FlushCompress};
 
@@ -44,23 +46,47 @@ impl Encoding {
 }
 
 /// A part of a text, compressed by itself.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Part {
-    blocks: Vec<Bytes>,
-    crc: Crc,
+    blocks: Arc<[Bytes]>,
+    crc: Arc<Crc>,
 }
+
+/// The head of a stored block: its kind, its length and the complement of that.
+const STORED_HEAD: usize = 5;
 
 impl Part {
     /// A short text as it is, in a block of its own.
     pub(crate) fn stored(text: Bytes) -> Self {
-        let mut crc = Crc::new();
-        crc.update(&text);
-        // A longer one would need several blocks; only headers of families are given here.
+        // A longer one would need several blocks; only headers of families and the frame of a document are given here.
         debug_assert!(text.len() <= usize::from(u16::MAX));
         #[expect(clippy::cast_possible_truncation, reason = "asserted above")]
         let length = (text.len() as u16).to_le_bytes();
-        let head = [0, length[0], length[1], !length[0], !length[1]];
-        Self { blocks: vec![Bytes::copy_from_slice(&head), text], crc }
+        let mut crc = Crc::new();
+        crc.update(&text);
+        let block = [&[0, length[0], length[1], !length[0], !length[1]][..], &text].concat();
+        Self { blocks: [block.into()].into(), crc: Arc::new(crc) }
+    }
+
+    /// The text of a part that was stored.
+    pub(crate) fn text(&self) -> &[u8] {
+        self.blocks.first().and_then(|block| block.get(STORED_HEAD..)).unwrap_or_default()
+    }
+
+    /// These parts as one; `None` if there are none.
+    pub(crate) fn joined<'a>(parts: impl Iterator<Item = &'a Self>) -> Option<Self> {
+        let (mut blocks, mut crc) = (Vec::new(), Crc::new());
+        for part in parts {
+            blocks.extend_from_slice(&part.blocks);
+            crc.combine(&part.crc);
+        }
+        (!blocks.is_empty()).then(|| Self { blocks: blocks.into(), crc: Arc::new(crc) })
+    }
+
+    /// The same in one piece.
+    #[cfg(test)]
+    pub(crate) fn bytes(&self) -> Bytes {
+        self.blocks.concat().into()
     }
 }
 
@@ -68,7 +94,7 @@ impl Part {
 #[derive(Debug)]
 pub(crate) struct Compressor {
     compress: Compress,
-    /// What came out so far; kept, so that it need not grow again for the next text.
+    /// The output so far; kept, so that it need not grow again for the next text.
     out: Vec<u8>,
 }
 
@@ -78,18 +104,22 @@ impl Compressor {
     }
 
     /// Compresses a text that comes in pieces to a part.
-    pub(crate) fn part(&mut self, pieces: &[Bytes]) -> Result<Part, CompressError> {
+    pub(crate) fn part<T: AsRef<[u8]>>(&mut self, pieces: impl IntoIterator<Item = T>) -> Result<Part, CompressError> {
         let (bytes, crc) = self.run(pieces, FlushCompress::Sync)?;
-        Ok(Part { blocks: vec![bytes], crc })
+        Ok(Part { blocks: [bytes].into(), crc: Arc::new(crc) })
     }
 
-    fn run(&mut self, pieces: &[Bytes], end: FlushCompress) -> Result<(Bytes, Crc), CompressError> {
+    fn run<T: AsRef<[u8]>>(
+        &mut self,
+        pieces: impl IntoIterator<Item = T>,
+        end: FlushCompress,
+    ) -> Result<(Bytes, Crc), CompressError> {
         self.compress.reset();
         self.out.clear();
         let mut crc = Crc::new();
         for piece in pieces {
-            crc.update(piece);
-            self.feed(piece, FlushCompress::None)?;
+            crc.update(piece.as_ref());
+            self.feed(piece.as_ref(), FlushCompress::None)?;
         }
         self.feed(&[], end)?;
         // Exactly as long as it is: it stays for as long as the reading.
@@ -189,7 +219,7 @@ mod tests {
     #[test]
     fn many_lines_alike_become_a_tenth() {
         let text = text(50_000, 1);
-        let part = Compressor::new().part(std::slice::from_ref(&text)).unwrap();
+        let part = Compressor::new().part([&text]).unwrap();
         let compressed = part.blocks.iter().map(Bytes::len).sum::<usize>();
         assert!(compressed * 5 < text.len(), "{compressed} of {}", text.len());
     }

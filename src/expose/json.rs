@@ -14,6 +14,9 @@
 //! - A time is in Unix seconds, as the store has it.
 //! - A holder is the token that stands for it everywhere; its name never leaves the exporter.
 
+use std::sync::Arc;
+
+use bytes::Bytes;
 use serde::Serialize;
 
 use super::json_lease::Lease;
@@ -25,29 +28,109 @@ pub const VERSION: u32 = 1;
 /// The schema, as JSON Schema 2020-12.
 pub const SCHEMA: &str = include_str!("leases.schema.json");
 
-/// Writes all sources with all their leases.
-///
-/// # Errors
-/// None that is known: every value that is written here can be.
-pub fn to_vec(snapshots: &[&SourceSnapshot]) -> serde_json::Result<Vec<u8>> {
-    let mut json = serde_json::to_vec(&Document::of(snapshots))?;
-    json.push(b'\n');
-    Ok(json)
-}
-
 /// What stands before the first source of a document.
 pub(crate) const BEFORE: &[u8] = b"{\"version\":1,\"sources\":[";
-/// What stands between two sources.
+/// What stands between two sources, or two leases.
 pub(crate) const BETWEEN: &[u8] = b",";
 /// What stands after the last source.
 pub(crate) const AFTER: &[u8] = b"]}\n";
 
-/// Writes one source as it stands in a document, which then need not be made as a whole.
-///
-/// # Errors
-/// None that is known: every value that is written here can be.
-pub(crate) fn source_to_vec(snapshot: &SourceSnapshot) -> serde_json::Result<Vec<u8>> {
-    serde_json::to_vec(&Source::of(snapshot))
+/// So many leases are written to one piece: some 64 kB.
+const LEASES_A_PIECE: usize = 64;
+
+/// One source as it stands in a document, in pieces that are written when they are asked for.
+#[derive(Debug)]
+pub(crate) struct SourcePieces {
+    snapshot: Arc<SourceSnapshot>,
+    /// The first lease of the next piece; `None` once all is written.
+    next: Option<usize>,
+}
+
+impl SourcePieces {
+    /// The pieces of this source.
+    pub(crate) const fn new(snapshot: Arc<SourceSnapshot>) -> Self {
+        Self { snapshot, next: Some(0) }
+    }
+
+    fn write(&self, out: &mut Vec<u8>, from: usize, to: usize) -> serde_json::Result<()> {
+        if from == 0 {
+            serde_json::to_writer(&mut *out, &Health::of(&self.snapshot))?;
+            // The leases are the last member of the same object.
+            out.pop();
+            out.extend_from_slice(b",\"leases\":[");
+        }
+        for (at, status) in (from..to).zip(&self.snapshot.leases[from..to]) {
+            if at > 0 {
+                out.extend_from_slice(BETWEEN);
+            }
+            serde_json::to_writer(&mut *out, &Lease::of(status))?;
+        }
+        if to == self.snapshot.leases.len() {
+            out.extend_from_slice(b"]}");
+        }
+        Ok(())
+    }
+}
+
+impl Iterator for SourcePieces {
+    type Item = Bytes;
+
+    fn next(&mut self) -> Option<Bytes> {
+        let from = self.next?;
+        let to = self.snapshot.leases.len().min(from + LEASES_A_PIECE);
+        self.next = (to < self.snapshot.leases.len()).then_some(to);
+        let mut piece = Vec::new();
+        if let Err(error) = self.write(&mut piece, from, to) {
+            // No such value is known. The document ends early, so that no reader takes it for whole.
+            tracing::error!(%error, "the JSON could not be written");
+            self.next = None;
+            return None;
+        }
+        Some(piece.into())
+    }
+}
+
+/// All sources with all their leases, in pieces that are written when they are asked for.
+#[derive(Debug)]
+pub(crate) struct DocumentPieces {
+    sources: std::vec::IntoIter<Arc<SourceSnapshot>>,
+    current: Option<SourcePieces>,
+    /// What stands before the next source; `None` once the document has ended.
+    separator: Option<&'static [u8]>,
+}
+
+impl DocumentPieces {
+    /// The document of these sources.
+    pub(crate) fn new(sources: Vec<Arc<SourceSnapshot>>) -> Self {
+        Self { sources: sources.into_iter(), current: None, separator: Some(BEFORE) }
+    }
+}
+
+impl Iterator for DocumentPieces {
+    type Item = Bytes;
+
+    fn next(&mut self) -> Option<Bytes> {
+        if let Some(piece) = self.current.as_mut().and_then(SourcePieces::next) {
+            return Some(piece);
+        }
+        let separator = self.separator?;
+        self.current = self.sources.next().map(SourcePieces::new);
+        if self.current.is_some() {
+            self.separator = Some(BETWEEN);
+            return Some(Bytes::from_static(separator));
+        }
+        self.separator = None;
+        Some(match separator {
+            BEFORE => [BEFORE, AFTER].concat().into(),
+            _ => Bytes::from_static(AFTER),
+        })
+    }
+}
+
+/// Writes all sources with all their leases.
+#[must_use]
+pub fn to_vec(snapshots: &[Arc<SourceSnapshot>]) -> Vec<u8> {
+    DocumentPieces::new(snapshots.to_vec()).collect::<Vec<_>>().concat()
 }
 
 /// Writes one lease of a source. Nothing, if the source has none of that name.
@@ -63,18 +146,6 @@ pub fn lease_to_vec(snapshot: &SourceSnapshot, lease: &str) -> Option<serde_json
 }
 
 #[derive(Serialize)]
-struct Document<'a> {
-    version: u32,
-    sources: Vec<Source<'a>>,
-}
-
-impl<'a> Document<'a> {
-    fn of(snapshots: &[&'a SourceSnapshot]) -> Self {
-        Self { version: VERSION, sources: snapshots.iter().map(|snapshot| Source::of(snapshot)).collect() }
-    }
-}
-
-#[derive(Serialize)]
 struct LeaseDocument<'a> {
     version: u32,
     #[serde(flatten)]
@@ -86,20 +157,6 @@ impl<'a> LeaseDocument<'a> {
     fn of(snapshot: &'a SourceSnapshot, lease: &str) -> Option<Self> {
         let status = snapshot.leases.iter().find(|status| *status.lease == *lease)?;
         Some(Self { version: VERSION, source: Health::of(snapshot), lease: Lease::of(status) })
-    }
-}
-
-/// One source with its leases.
-#[derive(Serialize)]
-struct Source<'a> {
-    #[serde(flatten)]
-    source: Health<'a>,
-    leases: Vec<Lease<'a>>,
-}
-
-impl<'a> Source<'a> {
-    fn of(snapshot: &'a SourceSnapshot) -> Self {
-        Self { source: Health::of(snapshot), leases: snapshot.leases.iter().map(Lease::of).collect() }
     }
 }
 

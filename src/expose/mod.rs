@@ -13,7 +13,6 @@ mod json_lease;
 pub mod metrics;
 mod order;
 pub mod page;
-mod pieces;
 pub mod table;
 mod visible;
 

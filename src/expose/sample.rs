@@ -95,6 +95,7 @@ fn documents() -> (SourceSnapshot, History) {
         let mut reading = reading(now, Columns::all(), rows);
         if last {
             reading.over_limit = 3;
+            reading.last_kept = Some("zones".into());
             reading.rejected = vec![RejectedRow {
                 lease: Some("zones".into()),
                 column: Column::RenewedAt,
@@ -224,6 +225,7 @@ fn reading(now: i64, columns: Columns, rows: Vec<Row>) -> Reading {
         rows,
         rejected: Vec::new(),
         over_limit: 0,
+        last_kept: None,
     }
 }
 

@@ -28,6 +28,10 @@ pub enum Unseen {
     Duplicate,
     /// It comes after the first `max_leases` by name, so its record, if there is one, was left out.
     LeftOut,
+    /// It has more records than are looked at. A record that was left out may be fresher than the others, tell of more
+    /// due work or of later progress, so the others prove neither that nobody holds the lease nor that its work stands
+    /// still; and how many hold it, and how much is due, would be wrong.
+    MembersLeftOut,
 }
 
 /// What is known of one lease at one reading.

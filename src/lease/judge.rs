@@ -52,7 +52,7 @@ impl Verdict {
         let reason = match why {
             Unseen::Source(failure) => failure.reason(),
             Unseen::Record(_) | Unseen::Duplicate => Reason::InvalidRecord,
-            Unseen::LeftOut => Reason::NotObservedYet,
+            Unseen::LeftOut | Unseen::MembersLeftOut => Reason::NotObservedYet,
         };
         Self::unknown(Authority::Unknown, reason)
     }

@@ -180,7 +180,7 @@ labels! {
         NameTooLong = "name_too_long",
         /// A second row for a lease that has one holder at a time.
         Duplicate = "duplicate",
-        /// A lease beyond `max_leases`.
+        /// A row of a lease beyond `max_leases`, or beyond the rows of one lease that are looked at.
         OverLimit = "over_limit",
     }
 }

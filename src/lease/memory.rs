@@ -11,7 +11,7 @@ use super::judge::judge;
 use super::label::{Anomaly, ReadFailure, RowFault};
 use super::policy::{Kind, Policies, Policy, Rules};
 use super::recollection::{Look, Recollection, Sight};
-use super::record::{Reading, RejectedRow};
+use super::record::{Reading, RejectedRow, Row};
 use super::registry::merged;
 use super::snapshot::{Health, RejectedRows, SourceSnapshot};
 use super::status::{Anomalies, Status};
@@ -88,63 +88,52 @@ impl Memory {
         if !reading.rows.is_sorted_by(|one, other| one.lease <= other.lease) {
             reading.rows.sort_by(|one, other| one.lease.cmp(&other.lease));
         }
-        let look =
-            Look { at, store_now: reading.store_now, columns: reading.columns, rules: &self.rules, key: &self.key };
         let mut rejected_now = RejectedRows::default();
         rejected_now.count(RowFault::OverLimit, reading.over_limit, None);
         let mut spoilt: BTreeMap<&str, Unseen> = BTreeMap::new();
         for RejectedRow { lease, column, fault } in &reading.rejected {
             rejected_now.count(*fault, 1, lease.as_ref());
-            if let Some(lease) = lease {
-                spoilt.insert(lease, Unseen::Record(*column));
-            }
+            match lease {
+                Some(lease) if *fault == RowFault::OverLimit => spoilt.insert(lease, Unseen::MembersLeftOut),
+                Some(lease) => spoilt.insert(lease, Unseen::Record(*column)),
+                None => None,
+            };
         }
 
-        let mut leases = Vec::with_capacity(self.leases.len().max(reading.rows.len()));
-        for rows in reading.rows.chunk_by(|one, other| one.lease == other.lease) {
-            let Some(name) = rows.first().and_then(|row| row.lease.as_ref()) else { continue };
-            let remembered = match self.leases.get_mut(name) {
-                Some(remembered) => remembered,
-                None => {
-                    let new = Remembered::new(self.policies.of(name), false);
-                    self.leases.entry(Arc::clone(name)).or_insert(new)
-                }
-            };
+        // The store rejects rows without a name.
+        let rows = &reading.rows[reading.rows.partition_point(|row| row.lease.is_none())..];
+        self.remember(rows, &spoilt);
+        let look =
+            Look { at, store_now: reading.store_now, columns: reading.columns, rules: &self.rules, key: &self.key };
+        let mut read = 0;
+        let mut leases = Vec::with_capacity(self.leases.len());
+        // Both are in the order of names, so they are walked side by side: no name is looked up.
+        let mut rows = rows.chunk_by(|one, other| one.lease == other.lease).peekable();
+        for (name, remembered) in &mut self.leases {
+            let rows = rows.next_if(|rows| rows.first().and_then(|row| row.lease.as_ref()) == Some(name));
             let spoilt = if spoilt.is_empty() { None } else { spoilt.remove(&**name) };
-            let merged = merged(rows, look.store_now, look.rules);
+            read += u64::from(rows.is_some() || spoilt.is_some());
+            let merged = rows.map(|rows| (rows, merged(rows, look.store_now, look.rules)));
             let sight = match (&merged, spoilt) {
                 // Of several holders a bad row costs itself alone; of one, it is not known which row is right.
-                (Some(_), Some(why)) if look.rules.kind != Kind::Registry => Sight::Unusable(why),
-                (Some(merged), _) => Sight::Row(&merged.row, &merged.others),
-                (None, _) => {
+                (Some((_, Some(_))), Some(why))
+                    if look.rules.kind != Kind::Registry || why == Unseen::MembersLeftOut =>
+                {
+                    Sight::Unusable(why)
+                }
+                (Some((_, Some(merged))), _) => Sight::Row(&merged.row, &merged.others),
+                (Some((rows, None)), _) => {
                     rejected_now.count(RowFault::Duplicate, rows.len() as u64, Some(name));
                     Sight::Unusable(Unseen::Duplicate)
                 }
+                (None, Some(why)) => Sight::Unusable(why),
+                // Where leases were left out, those that come after the last one that was kept may be there all the same.
+                (None, None) if reading.last_kept.as_ref().is_some_and(|last| name > last) => {
+                    Sight::Unusable(Unseen::LeftOut)
+                }
+                (None, None) => Sight::Absent,
             };
             leases.push(remembered.status(name, sight, &look));
-        }
-        let in_order = leases.len();
-        for (name, why) in spoilt {
-            let name: Arc<str> = name.into();
-            let new = || Remembered::new(self.policies.of(&name), false);
-            let remembered = self.leases.entry(Arc::clone(&name)).or_insert_with(new);
-            leases.push(remembered.status(&name, Sight::Unusable(why), &look));
-        }
-        let read = leases.len();
-        if in_order < read {
-            leases.sort_by(|one, other| one.lease.cmp(&other.lease));
-        }
-        if read < self.leases.len() {
-            // Where leases were left out, those that come after the last one read may be there all the same.
-            let last_read = leases.last().map(|status| Arc::clone(&status.lease));
-            let left_out = |name: &Arc<str>| reading.over_limit > 0 && Some(name) > last_read.as_ref();
-            let absent = absent(&mut self.leases, &leases, self.rules.max_leases);
-            leases.extend(absent.iter().filter_map(|name| {
-                let remembered = self.leases.get_mut(name)?;
-                let sight = if left_out(name) { Sight::Unusable(Unseen::LeftOut) } else { Sight::Absent };
-                Some(remembered.status(name, sight, &look))
-            }));
-            leases.sort_by(|one, other| one.lease.cmp(&other.lease));
         }
         for fault in RowFault::ALL {
             self.rejected[fault as usize] += rejected_now.rows(fault);
@@ -155,7 +144,7 @@ impl Memory {
             health: Health {
                 outcome: Ok(()),
                 took,
-                leases: Some(read as u64),
+                leases: Some(read),
                 clock_offset: Some(clock_offset),
                 failures: self.failures,
                 rejected: self.rejected,
@@ -165,11 +154,57 @@ impl Memory {
         }
     }
 
+    /// Begins to remember the leases of a reading that are new, and forgets those that are one too many: of the leases
+    /// that are not in the reading the longest gone first, and never one that the configuration names.
+    fn remember(&mut self, rows: &[Row], spoilt: &BTreeMap<&str, Unseen>) {
+        let new = {
+            let mut known = self.leases.keys().peekable();
+            let names =
+                rows.chunk_by(|one, other| one.lease == other.lease).filter_map(|rows| rows.first()?.lease.as_ref());
+            let mut new: Vec<Arc<str>> = Vec::new();
+            for name in names {
+                while known.next_if(|other| *other < name).is_some() {}
+                if known.next_if(|other| *other == name).is_none() {
+                    new.push(Arc::clone(name));
+                }
+            }
+            new.extend(spoilt.keys().filter(|name| !self.leases.contains_key(**name)).map(|name| Arc::from(*name)));
+            new
+        };
+        for name in new {
+            let policy = self.policies.of(&name);
+            self.leases.entry(name).or_insert_with(|| Remembered::new(policy, false));
+        }
+        let excess = self.leases.len().saturating_sub(self.rules.max_leases);
+        if excess == 0 {
+            return;
+        }
+        let mut rows = rows.chunk_by(|one, other| one.lease == other.lease).peekable();
+        let mut gone = Vec::new();
+        for (name, remembered) in &self.leases {
+            let present = rows.next_if(|rows| rows.first().and_then(|row| row.lease.as_ref()) == Some(name)).is_some()
+                || spoilt.contains_key(&**name);
+            if !present && !remembered.expected {
+                gone.push((remembered.recollection.last_seen().map(|at| at.ended), Arc::clone(name)));
+            }
+        }
+        gone.sort();
+        for (_, name) in gone.into_iter().take(excess) {
+            self.leases.remove(&name);
+        }
+    }
+
     /// Counts a read that failed and says of every lease that it could not be looked at. Nothing of an earlier reading is
     /// shown.
     pub fn failed(&mut self, failure: ReadFailure, took: Duration) -> SourceSnapshot {
         self.failures[failure as usize] += 1;
         self.unread(failure, took)
+    }
+
+    /// How many leases are known.
+    #[must_use]
+    pub fn leases(&self) -> usize {
+        self.leases.len()
     }
 
     /// The leases that are known, without anything known of them.
@@ -208,33 +243,6 @@ impl Remembered {
             anomalies: self.anomalies,
         }
     }
-}
-
-/// Leases known but not in this reading, after forgetting those that are one too many: the longest gone first, and
-/// never one that the configuration names.
-fn absent(leases: &mut BTreeMap<Arc<str>, Box<Remembered>>, present: &[Status], max_leases: usize) -> Vec<Arc<str>> {
-    let mut present = present.iter().map(|status| &status.lease).peekable();
-    let mut absent: Vec<Arc<str>> = Vec::new();
-    for name in leases.keys() {
-        if present.next_if_eq(&name).is_none() {
-            absent.push(Arc::clone(name));
-        }
-    }
-    let excess = leases.len().saturating_sub(max_leases);
-    if excess > 0 {
-        let mut longest_gone: Vec<_> = absent
-            .iter()
-            .filter_map(|name| leases.get(name).map(|lease| (lease, name)))
-            .filter(|(lease, _)| !lease.expected)
-            .map(|(lease, name)| (lease.recollection.last_seen().map(|at| at.ended), Arc::clone(name)))
-            .collect();
-        longest_gone.sort();
-        for (_, name) in longest_gone.into_iter().take(excess) {
-            leases.remove(&name);
-        }
-        absent.retain(|name| leases.contains_key(name));
-    }
-    absent
 }
 
 #[cfg(test)]

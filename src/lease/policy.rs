@@ -135,4 +135,6 @@ impl Rules {
     pub const RESOLUTION: Duration = Duration::from_millis(10);
     /// The default of `max_leases`.
     pub const MAX_LEASES: usize = 10_000;
+    /// How many records of one lease are looked at.
+    pub const MAX_MEMBERS: usize = 1_000;
 }

@@ -117,7 +117,7 @@ fn partly_rejected(columns: Columns, rows: Vec<Row>) -> Reading {
 }
 
 fn reading(columns: Columns, rows: Vec<Row>) -> Reading {
-    Reading { store_now: store_time(0), columns, rows, rejected: Vec::new(), over_limit: 0 }
+    Reading { store_now: store_time(0), columns, rows, rejected: Vec::new(), over_limit: 0, last_kept: None }
 }
 
 proptest! {

@@ -195,8 +195,10 @@ pub struct Reading {
     pub columns: Columns,
     /// The leases and their holders, by the lease's name.
     pub rows: Vec<Row>,
-    /// Rows that could not be used.
+    /// Rows that could not be used. One with [`RowFault::OverLimit`] says that its lease has more rows than are here.
     pub rejected: Vec<RejectedRow>,
-    /// Rows of leases beyond `max_leases`, which were counted and left out.
+    /// How many other rows were left out, because they are beyond a limit.
     pub over_limit: u64,
+    /// The last lease by name that was looked at, if others after it were left out.
+    pub last_kept: Option<Arc<str>>,
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::age::Answer;
 use super::evidence::{Dated, Due, Evidence, Holding, Left, Observation, Progress, Tenure, Under, Unseen};
 use super::label::{Authority, Reason};
-use super::policy::{Policy, Work};
+use super::policy::{Policy, Rules, Work};
 use super::status::Status;
 
 /// A duration as people read it: no more exact than it need be.
@@ -69,6 +69,13 @@ fn unseen(why: Unseen, reason: Reason, f: &mut Formatter<'_>) -> fmt::Result {
         Unseen::Record(column) => write!(f, "the record breaks the contract in its column `{column}`"),
         Unseen::Duplicate => f.write_str("the store has several records of this lease, and only one can be right"),
         Unseen::LeftOut => f.write_str("the source has more leases than `max_leases`, and this one was not looked at"),
+        Unseen::MembersLeftOut => {
+            write!(
+                f,
+                "the source has more than {} records of this lease, and the rest was not looked at",
+                Rules::MAX_MEMBERS
+            )
+        }
         Unseen::Source(_) => f.write_str(match reason {
             Reason::StoreUnreachable => "the store could not be reached, so nothing is known now",
             Reason::StoreTimeout => "the store did not answer in time, so nothing is known now",

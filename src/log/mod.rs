@@ -1,27 +1,27 @@
 //! The log: on standard error, a line an event, in a form that no store's text can forge, and no more than a person can
 //! read.
 //!
-//! Everything that holds of all lines is done here, whoever logs: what a line may say and how long (`line`, `text`),
-//! and how often (`repeats`). Only the exporter's own events get there. A library's could quote a statement or a row.
+//! Everything that holds of all lines is done here, whoever logs: which events become lines (`layer`), what a line may say
+//! and how long (`formatter`, `escape`), how often (`repeat_filter`), and that nobody waits for its reader (`output`).
+//! Only the exporter's own events are logged. A library's could quote a statement or a row.
 
-mod journal;
-mod line;
-mod outlet;
-mod repeats;
-mod subscriber;
+mod escape;
+mod formatter;
+mod layer;
+mod output;
+mod repeat_filter;
 #[cfg(test)]
 mod tests;
-mod text;
 
 use std::io;
 use std::sync::OnceLock;
 
 use clap::ValueEnum;
 use tracing::level_filters::LevelFilter;
+use tracing_subscriber::layer::SubscriberExt;
 
-use journal::Journal;
-use outlet::Outlet;
-use subscriber::Lines;
+use layer::LogLayer;
+use output::Output;
 
 /// The target of what is logged because somebody asked for something, such as another configuration: it is not held back
 /// for having been said before, or who asks twice would not learn what came of it.
@@ -62,19 +62,19 @@ impl From<Level> for LevelFilter {
     }
 }
 
-static JOURNAL: OnceLock<Journal<Outlet>> = OnceLock::new();
+static LOG: OnceLock<LogLayer<Output>> = OnceLock::new();
 
 /// Starts the log. Does nothing if it was started before.
 pub fn start(level: Level, format: Format) {
-    let journal = JOURNAL.get_or_init(|| Journal::new(Outlet::new(io::stderr()), format));
+    let log = LOG.get_or_init(|| LogLayer::new(Output::new(io::stderr()), level, format));
     // A second start, as in tests, leaves the first in place.
-    let _ = tracing::subscriber::set_global_default(Lines::new(level, journal.clone()));
+    let _ = tracing::subscriber::set_global_default(tracing_subscriber::registry().with(log.clone()));
 }
 
 /// Writes what was held back, and waits for a moment until all is written: before the process ends.
 pub fn finish() {
-    if let Some(journal) = JOURNAL.get() {
-        journal.finish();
+    if let Some(log) = LOG.get() {
+        log.finish();
     }
 }
 
@@ -85,5 +85,5 @@ pub(crate) fn to<W: io::Write + Send + 'static>(
     level: Level,
     format: Format,
 ) -> impl tracing::Subscriber + Send + Sync {
-    Lines::new(level, Journal::new(writer, format))
+    tracing_subscriber::registry().with(LogLayer::new(writer, level, format))
 }

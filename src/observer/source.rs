@@ -1,42 +1,50 @@
-//! One source: its reader, its latest reading, and the one on its way.
+//! One source: its store and tracker, its latest reading, and the reading in flight.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::Poll;
 use std::time::Duration;
 
 use tokio::sync::{OwnedMutexGuard, watch};
 use tokio::time::{Instant, timeout_at};
 use tracing::{info, warn};
 
-use super::glance::{Glance, Waiting};
-use super::once::Once;
-use super::{Observable, Observed, StillRead};
+use super::cached_reading::LatestCompressed;
+use super::partial_view::{PartialView, Waiting};
+use super::shared_once::SharedOnce;
+use super::{CachedReading, Observable, StillRead};
 use crate::clock;
-use crate::expose::metrics::{Exposition, Renderer};
 use crate::history::History;
 use crate::lease::{Memory, ReadFailure, SourceSnapshot};
-use crate::store::Store;
+use crate::store::{ReadError, ReadResult, Store};
 
-/// How long a read that ends at its deadline may take to be given up, judged and rendered.
+/// How long a read that ends at its deadline may take to be given up, tracked and judged.
 const RESERVE: Duration = Duration::from_secs(10);
 
-/// A reading on its way.
+/// For how long the latest reading is shown to people while the next one is in flight. An open page counts as not live
+/// after as long.
+const STANDS: Duration = Duration::from_secs(6);
+
+/// Up to so many leases, a reading is judged on the task that took it: handing it to another thread would take longer.
+const FEW: u64 = 500;
+
+/// A reading in flight.
 #[derive(Clone, Debug)]
 pub(super) struct InFlight {
     began: Instant,
-    landing: watch::Receiver<Option<Arc<Observed>>>,
-    /// What to say meanwhile: that nothing is known. Made for whoever first needs it.
-    unread: Arc<Once<Arc<SourceSnapshot>>>,
+    landing: watch::Receiver<Option<Arc<CachedReading>>>,
+    /// The view for those who cannot wait: that nothing is known. Made once, when the first of them needs it.
+    unread: Arc<SharedOnce<Arc<CachedReading>>>,
 }
 
-/// What a scrape gets: a reading that is young enough, or one on its way.
-pub(super) enum Look {
-    Shared(Arc<Observed>),
-    InFlight(InFlight),
+/// What a request gets at once.
+pub(super) enum PendingOrCached {
+    /// A reading that is young enough to be shared.
+    Cached(Arc<CachedReading>),
+    /// A reading in flight.
+    Pending(InFlight),
 }
-
-/// For how long what the last look showed stands while the next reading is on its way. An open page counts as not live
-/// after as long.
-const STANDS: Duration = Duration::from_secs(6);
 
 /// One source.
 #[derive(Debug)]
@@ -44,12 +52,10 @@ pub(super) struct Source {
     name: Arc<str>,
     timeout: Duration,
     reuse_for: Duration,
-    exposition: Exposition,
-    /// What only one read at a time may use. Those who come after this one share it.
+    /// Used by one read at a time. Requests that come meanwhile share that read.
     reader: Arc<tokio::sync::Mutex<Reader>>,
-    /// Between two reads; a panic while it renders leaves none, and the next read begins with a new one.
-    renderer: Mutex<Option<Renderer>>,
     latest: Mutex<Latest>,
+    compressed: Arc<LatestCompressed>,
 }
 
 /// A store, and what its readings have shown so far.
@@ -62,49 +68,44 @@ pub(super) struct Reader {
 
 #[derive(Debug)]
 struct Latest {
-    /// The leases that are known, to say of them that nothing is known now.
+    /// The leases that are known.
     known: Arc<SourceSnapshot>,
-    /// What the looks until now showed.
     history: History,
-    /// When the last look ended, and what its time is on the clock of looks; `None` before the first.
-    looked: Option<(Instant, Duration)>,
-    /// Since when it has been asked without answering, if it was asked.
+    /// When the latest reading ended, and what its time is on the exporter's monotonic clock; `None` before the first.
+    read: Option<(Instant, Duration)>,
+    /// Since when the store has been asked without answering, if it was asked.
     asked: Instant,
-    /// The last reading and when it ended, until the next one begins.
-    reading: Option<(Instant, Arc<Observed>)>,
+    /// The latest reading and when it ended, until the next one begins.
+    reading: Option<(Instant, Arc<CachedReading>)>,
     in_flight: Option<InFlight>,
     /// Whether the last read failed, and why: so that the log tells changes alone.
     failing: Option<ReadFailure>,
 }
 
 impl Latest {
-    /// When the last look was, if what it showed still stands.
+    fn new(known: SourceSnapshot, history: History, asked: Instant, failing: Option<ReadFailure>) -> Mutex<Self> {
+        let known = Arc::new(known);
+        Mutex::new(Self { known, history, read: None, asked, reading: None, in_flight: None, failing })
+    }
+
+    /// When the latest reading was, if it may still be shown.
     fn standing(&self) -> Option<Duration> {
-        self.looked.filter(|(ended, _)| ended.elapsed() <= STANDS).map(|(_, at)| at)
+        self.read.filter(|(ended, _)| ended.elapsed() <= STANDS).map(|(_, at)| at)
     }
 }
 
 impl Source {
     /// A source that was never read.
-    pub(super) fn new(source: Observable, exposition: Exposition) -> Self {
+    pub(super) fn new(source: Observable) -> Self {
         let Observable { name, store, memory, timeout, reuse_for } = source;
-        let known = Arc::new(memory.unread(ReadFailure::Timeout, Duration::ZERO));
+        let known = memory.unread(ReadFailure::Timeout, Duration::ZERO);
         Self {
             name,
             timeout,
             reuse_for,
-            exposition,
             reader: Arc::new(tokio::sync::Mutex::new(Reader { store, memory, history: History::default() })),
-            renderer: Mutex::default(),
-            latest: Mutex::new(Latest {
-                known,
-                history: History::default(),
-                looked: None,
-                asked: Instant::now(),
-                reading: None,
-                in_flight: None,
-                failing: None,
-            }),
+            latest: Latest::new(known, History::default(), Instant::now(), None),
+            compressed: Arc::default(),
         }
     }
 
@@ -113,31 +114,30 @@ impl Source {
         &self.name
     }
 
-    /// Waits for the read under way, for as long after `began` as one may take, and keeps the next one from beginning.
+    /// Waits for the read in flight, for as long after `began` as one may take, and keeps the next one from beginning.
     pub(super) async fn held_still(&self, began: Instant) -> Result<OwnedMutexGuard<Reader>, StillRead> {
         let ended = timeout_at(began + self.timeout + RESERVE, Arc::clone(&self.reader).lock_owned()).await;
         ended.map_err(|_| StillRead { source_name: Arc::clone(&self.name) })
     }
 
-    /// What follows this source, which is read as before: it keeps the store, with what that has open, and what is known.
-    /// `reader` is this source's own, held still.
-    pub(super) fn followed_by(&self, reader: &mut Reader, source: Observable, exposition: Exposition) -> Self {
+    /// The source that follows this one and is read as before: it keeps the store, with its open connection, and what is
+    /// known. `reader` is this source's own, held still.
+    pub(super) fn followed_by(&self, reader: &mut Reader, source: Observable) -> Self {
         let Observable { name, store: _, mut memory, timeout, reuse_for } = source;
         memory.inherit(&mut reader.memory);
         reader.memory = memory;
-        let known = Arc::new(reader.memory.unread(ReadFailure::Timeout, Duration::ZERO));
-        let (failing, asked, history) = {
+        let known = reader.memory.unread(ReadFailure::Timeout, Duration::ZERO);
+        let (failing, asked) = {
             let latest = self.latest();
-            (latest.failing, latest.asked, reader.history.clone())
+            (latest.failing, latest.asked)
         };
         Self {
             name,
             timeout,
             reuse_for,
-            exposition,
             reader: Arc::clone(&self.reader),
-            renderer: Mutex::default(),
-            latest: Mutex::new(Latest { known, history, looked: None, asked, reading: None, in_flight: None, failing }),
+            latest: Latest::new(known, reader.history.clone(), asked, failing),
+            compressed: Arc::default(),
         }
     }
 
@@ -146,18 +146,19 @@ impl Source {
         self.latest.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Joins what is there or on its way, or else starts a read.
-    pub(super) fn look(self: &Arc<Self>, deadline: Instant) -> Look {
+    /// Joins the cached reading or the one in flight, or else starts a read, which has until the source's own timeout
+    /// whoever asked for it.
+    pub(super) fn join(self: &Arc<Self>) -> PendingOrCached {
         let mut latest = self.latest();
         if let Some(reading) = &latest.in_flight
             && reading.landing.has_changed().is_ok()
         {
-            return Look::InFlight(reading.clone());
+            return PendingOrCached::Pending(reading.clone());
         }
-        if let Some((ended, observed)) = &latest.reading
+        if let Some((ended, reading)) = &latest.reading
             && ended.elapsed() < self.reuse_for
         {
-            return Look::Shared(Arc::clone(observed));
+            return PendingOrCached::Cached(Arc::clone(reading));
         }
         let (sender, landing) = watch::channel(None);
         let reading = InFlight { began: Instant::now(), landing, unread: Arc::default() };
@@ -165,67 +166,51 @@ impl Source {
         if latest.failing != Some(ReadFailure::Timeout) {
             latest.asked = reading.began;
         }
-        let stale = latest.reading.take().map(|(_, observed)| observed);
-        let deadline = deadline.min(reading.began + self.timeout);
-        tokio::spawn(Arc::clone(self).read(deadline, stale, sender));
-        Look::InFlight(reading)
+        latest.reading = None;
+        tokio::spawn(Arc::clone(self).read(reading.began + self.timeout, sender));
+        PendingOrCached::Pending(reading)
     }
 
-    /// Reads, relates, judges and renders, and hands the result to all who wait for it.
-    async fn read(
-        self: Arc<Self>,
-        deadline: Instant,
-        stale: Option<Arc<Observed>>,
-        sender: watch::Sender<Option<Arc<Observed>>>,
-    ) {
+    /// Reads, tracks and judges, and hands the reading to all who wait for it.
+    async fn read(self: Arc<Self>, deadline: Instant, sender: watch::Sender<Option<Arc<CachedReading>>>) {
         let mut reader = Arc::clone(&self.reader).lock_owned().await;
         let began = Instant::now();
-        let taken = reader.store.read(deadline).await;
+        let result = read_contained(&mut *reader.store, deadline).await;
         let took = began.elapsed();
-        // The ages of a reading are as of its snapshot, and so is what comes of it.
-        let at = taken.as_ref().map_or_else(|_| clock::monotonic(), |taken| taken.at.ended);
-        let failure = taken.as_ref().err().map(|error| (error.failure(), error.to_string()));
-        // Judging and rendering many leases takes a while too, and must not hold up other requests.
+        let failure = result.as_ref().err().map(|error| (error.failure(), error.to_string()));
+        let leases = result.as_ref().map_or(reader.memory.leases(), |taken| taken.reading.rows.len()) as u64;
         let source = Arc::clone(&self);
-        let observed = tokio::task::spawn_blocking(move || {
-            let snapshot = match taken {
-                Ok(taken) => reader.memory.take_in(taken.reading, taken.at, took, taken.clock_offset),
-                Err(error) => reader.memory.failed(error.failure(), took),
-            };
-            reader.history.take_in(&snapshot, at);
-            source.rendered(snapshot, reader.history.clone(), at, stale)
-        });
-        // If that panicked, the sender goes unsent and everyone who waits says that nothing is known.
-        let Ok(observed) = observed.await else { return };
+        let take_in = move || source.taken_in(&mut reader, result, took);
+        let reading = if leases <= FEW {
+            take_in()
+        } else {
+            // Judging many leases takes a while, and must not hold up other requests. If that panics, the sender is
+            // dropped and everyone who waits is told that nothing is known.
+            let Ok(reading) = tokio::task::spawn_blocking(take_in).await else { return };
+            reading
+        };
         let mut latest = self.latest();
-        latest.known = Arc::clone(&observed.snapshot);
-        latest.history = observed.history.clone();
+        latest.known = Arc::clone(&reading.snapshot);
+        latest.history = reading.history.clone();
         let ended = Instant::now();
-        latest.looked = Some((ended, at));
-        latest.reading = Some((ended, Arc::clone(&observed)));
+        latest.read = Some((ended, reading.at));
+        latest.reading = Some((ended, Arc::clone(&reading)));
         latest.in_flight = None;
         self.tell(&mut latest, failure);
         drop(latest);
-        sender.send_replace(Some(observed));
+        sender.send_replace(Some(reading));
     }
 
-    /// Renders a snapshot into the pieces of a reading that is no longer served, as far as no scrape still holds them.
-    fn rendered(
-        &self,
-        snapshot: SourceSnapshot,
-        history: History,
-        at: Duration,
-        stale: Option<Arc<Observed>>,
-    ) -> Arc<Observed> {
-        let between_reads = || self.renderer.lock().unwrap_or_else(PoisonError::into_inner);
-        let renderer = between_reads().take();
-        let mut renderer = renderer.unwrap_or_else(|| Renderer::new(self.exposition.clone()));
-        if let Some(Observed { text, .. }) = stale.and_then(Arc::into_inner) {
-            renderer.take_back(text);
-        }
-        let text = renderer.render(&snapshot);
-        *between_reads() = Some(renderer);
-        Arc::new(Observed::new(Arc::new(snapshot), history, at, text))
+    fn taken_in(&self, reader: &mut Reader, result: ReadResult, took: Duration) -> Arc<CachedReading> {
+        // The ages of a reading are as of its snapshot.
+        let at = result.as_ref().map_or_else(|_| clock::monotonic(), |taken| taken.at.ended);
+        let snapshot = match result {
+            Ok(taken) => reader.memory.take_in(taken.reading, taken.at, took, taken.clock_offset),
+            Err(error) => reader.memory.failed(error.failure(), took),
+        };
+        reader.history.take_in(&snapshot, at);
+        let latest = Arc::clone(&self.compressed);
+        Arc::new(CachedReading::of_source(Arc::new(snapshot), reader.history.clone(), at, latest))
     }
 
     /// Logs a source that begins or ceases to fail, once.
@@ -244,91 +229,97 @@ impl Source {
         }
     }
 
-    /// Waits for a reading on its way. Whoever cannot wait any longer learns that nothing is known now.
-    pub(super) async fn landed(&self, mut reading: InFlight, deadline: Instant) -> Arc<Observed> {
-        let began = Instant::now();
-        let failure = match timeout_at(deadline, reading.landing.wait_for(Option::is_some)).await {
-            Ok(Ok(landed)) => match &*landed {
-                Some(observed) => return Arc::clone(observed),
-                None => ReadFailure::Refused,
-            },
-            Ok(Err(_)) => ReadFailure::Refused,
-            Err(_) => ReadFailure::Timeout,
-        };
+    /// Waits for a reading in flight until `deadline`. A request that cannot wait any longer is told that nothing is known;
+    /// the reading goes on, and nothing of this is counted or kept.
+    pub(super) async fn landed(&self, mut reading: InFlight, deadline: Instant) -> Arc<CachedReading> {
+        let landed = timeout_at(deadline, reading.landing.wait_for(Option::is_some)).await;
+        match landed.map(|landed| landed.ok().and_then(|reading| reading.clone())) {
+            Ok(Some(landed)) => landed,
+            Ok(None) => self.unread(&reading, ReadFailure::Refused).await,
+            Err(_) => self.unread(&reading, ReadFailure::Timeout).await,
+        }
+    }
+
+    /// The view that nothing is known, made once for each reading in flight and shared by all who cannot wait for it.
+    async fn unread(&self, reading: &InFlight, failure: ReadFailure) -> Arc<CachedReading> {
         let (known, history) = {
             let latest = self.latest();
             (Arc::clone(&latest.known), latest.history.clone())
         };
-        let (took, exposition) = (began.elapsed(), self.exposition.clone());
+        let (took, compressed) = (reading.began.elapsed(), Arc::clone(&self.compressed));
         let unread = move || {
             let snapshot = Arc::new(known.unread(failure, took));
-            let text = Renderer::new(exposition).render(&snapshot);
-            Arc::new(Observed::new(snapshot, history, clock::monotonic(), text))
+            Arc::new(CachedReading::of_source(snapshot, history, clock::monotonic(), compressed))
         };
-        // Of many leases, that takes a while too.
-        match tokio::task::spawn_blocking(unread.clone()).await {
-            Ok(observed) => observed,
-            // It panicked, and what it says of nothing is to be said all the same.
-            Err(_) => unread(),
+        match reading.unread.get_or_make(unread.clone()).await {
+            Some(unread) => Arc::clone(unread),
+            // Making it panicked, and it has to be answered all the same.
+            None => unread(),
         }
     }
 
-    /// What there is to show to somebody who waits only so long for a reading on its way, and then takes what is known.
-    pub(super) async fn glanced(&self, look: Look, waiting: Waiting, deadline: Instant) -> Glance {
-        let mut reading = match look {
-            Look::Shared(observed) => return self.seen(&observed),
-            Look::InFlight(reading) => reading,
+    /// What there is to show to people, who wait only so long for a reading in flight.
+    pub(super) async fn partial_view(
+        &self,
+        joined: PendingOrCached,
+        waiting: Waiting,
+        deadline: Instant,
+    ) -> PartialView {
+        let mut reading = match joined {
+            PendingOrCached::Cached(reading) => return self.view(&reading),
+            PendingOrCached::Pending(reading) => reading,
         };
-        let patience = {
+        let limit = {
             let latest = self.latest();
             let waiting = if latest.standing().is_some() { Waiting::Briefly } else { waiting };
-            waiting.patience(latest.known.health.read_in())
+            waiting.limit(latest.known.health.read_in())
         };
-        let landing = timeout_at(deadline.min(reading.began + patience), reading.landing.wait_for(Option::is_some));
-        match landing.await.map(|landed| landed.ok().and_then(|observed| observed.clone())) {
-            Ok(Some(observed)) => self.seen(&observed),
-            Ok(None) => self.unread(&reading, ReadFailure::Refused, None).await,
-            Err(_) => self.meanwhile(&reading).await,
+        let landing = timeout_at(deadline.min(reading.began + limit), reading.landing.wait_for(Option::is_some));
+        match landing.await.map(|landed| landed.ok().and_then(|reading| reading.clone())) {
+            Ok(Some(landed)) => self.view(&landed),
+            Ok(None) => self.view(&*self.unread(&reading, ReadFailure::Refused).await),
+            Err(_) => self.view_in_flight(&reading).await,
         }
     }
 
-    /// What a look showed that has ended.
-    fn seen(&self, observed: &Observed) -> Glance {
-        let timed_out = observed.snapshot.health.outcome == Err(ReadFailure::Timeout);
-        Glance {
-            snapshot: Arc::clone(&observed.snapshot),
-            history: observed.history.clone(),
-            at: observed.at,
+    /// The view of a reading that has ended.
+    fn view(&self, reading: &CachedReading) -> PartialView {
+        let timed_out = reading.snapshot.health.outcome == Err(ReadFailure::Timeout);
+        PartialView {
+            snapshot: Arc::clone(&reading.snapshot),
+            history: reading.history.clone(),
+            at: reading.at,
             unanswered: timed_out.then(|| self.latest().asked.elapsed()),
         }
     }
 
-    /// What is known while a reading takes longer: what the look before it showed, for a while, and then nothing.
-    async fn meanwhile(&self, reading: &InFlight) -> Glance {
+    /// The view while a reading takes longer: the reading before it, for a while, and then that nothing is known.
+    async fn view_in_flight(&self, reading: &InFlight) -> PartialView {
         let unanswered = {
             let latest = self.latest();
             let unanswered = Some(latest.asked.elapsed());
             if let Some(at) = latest.standing() {
                 let (snapshot, history) = (Arc::clone(&latest.known), latest.history.clone());
-                return Glance { snapshot, history, at, unanswered };
+                return PartialView { snapshot, history, at, unanswered };
             }
             unanswered
         };
-        self.unread(reading, ReadFailure::Timeout, unanswered).await
+        let unread = self.unread(reading, ReadFailure::Timeout).await;
+        let (snapshot, history) = (Arc::clone(&unread.snapshot), unread.history.clone());
+        PartialView { snapshot, history, at: clock::monotonic(), unanswered }
     }
+}
 
-    /// That nothing is known. Of many leases that takes a while to say, so it is said once for each reading.
-    async fn unread(&self, reading: &InFlight, failure: ReadFailure, unanswered: Option<Duration>) -> Glance {
-        let (known, history) = {
-            let latest = self.latest();
-            (Arc::clone(&latest.known), latest.history.clone())
-        };
-        let took = reading.began.elapsed();
-        let unread = {
-            let known = Arc::clone(&known);
-            reading.unread.get_or_make(move || Arc::new(known.unread(failure, took))).await.map(Arc::clone)
-        };
-        let snapshot = unread.unwrap_or_else(|| Arc::new(known.unread(failure, took)));
-        Glance { snapshot, history, at: clock::monotonic(), unanswered }
-    }
+/// Reads a store. A panic of the client library counts as a failure of this source.
+async fn read_contained(store: &mut dyn Store, deadline: Instant) -> ReadResult {
+    let mut read = pin!(store.read(deadline));
+    // A store that panicked has given its connection up, so nothing half done is used again.
+    std::future::poll_fn(|context| match catch_unwind(AssertUnwindSafe(|| read.as_mut().poll(context))) {
+        Ok(poll) => poll,
+        Err(_) => Poll::Ready(Err(ReadError::Refused(
+            "reading the store panicked, which is a bug of the exporter or of the library that it reads with"
+                .to_owned(),
+        ))),
+    })
+    .await
 }

@@ -1,6 +1,6 @@
 //! Reads that take long, fail, panic or never end. Time is paused: nothing here is slept on.
 
-mod glance;
+mod partial_view;
 
 use std::pin::Pin;
 use std::sync::Mutex;
@@ -64,8 +64,14 @@ fn taken(read: u64) -> Taken {
         progress_epoch: Some(Epoch(read)),
         ..Row::default()
     };
-    let reading =
-        Reading { store_now: now, columns: Columns::all(), rows: vec![row], rejected: Vec::new(), over_limit: 0 };
+    let reading = Reading {
+        store_now: now,
+        columns: Columns::all(),
+        rows: vec![row],
+        rejected: Vec::new(),
+        over_limit: 0,
+        last_kept: None,
+    };
     let at = At { began: Duration::from_secs(read), ended: Duration::from_secs(read) };
     Taken { reading, at, clock_offset: 0.0 }
 }
@@ -131,9 +137,14 @@ fn observer<const N: usize>(does: [Does; N]) -> (Arc<Observer>, [Handle; N]) {
     (Arc::new(observer), handles.try_into().ok().unwrap())
 }
 
-fn said(observed: &Observed) -> (State, Reason) {
+fn said(observed: &CachedReading) -> (State, Reason) {
     let verdict = observed.snapshot.leases[0].verdict;
     (verdict.state, verdict.reason)
+}
+
+fn plain(body: Encoded) -> String {
+    let Encoded::Plain(pieces) = body else { panic!("not plain: {body:?}") };
+    String::from_utf8(pieces.concat()).unwrap()
 }
 
 fn within(seconds: f64) -> Instant {
@@ -193,6 +204,43 @@ async fn whoever_cannot_wait_for_a_read_under_way_learns_that_nothing_is_known_a
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_short_deadline_is_unknown_in_its_own_answer_alone_and_neither_ends_nor_fails_the_reading() {
+    let (observer, [source]) = observer([Does::Answer(Duration::from_millis(800))]);
+    let impatient = observer.observe(within(0.0005)).await;
+    assert_eq!(said(&impatient[0]), TIMEOUT);
+    assert!(impatient[0].snapshot.health.outcome.is_err());
+    assert_eq!(impatient[0].snapshot.health.failures, [0; ReadFailure::ALL.len()], "it is no failure of the source");
+    let patient = observer.observe(within(9.5)).await;
+    assert_eq!(said(&patient[0]), ACTIVE);
+    assert_eq!(patient[0].snapshot.health.failures, [0; ReadFailure::ALL.len()]);
+    assert_eq!(patient[0].history.of("a").len(), 1, "the impatient answer is no part of the history");
+    assert_eq!(said(&observer.observe(within(0.0005)).await[0]), ACTIVE, "the reading is shared");
+    assert_eq!(source.reads(), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_reading_has_the_sources_own_timeout_however_short_the_deadline_of_who_began_it() {
+    let (observer, [source]) = observer([Does::Answer(Duration::from_secs(60))]);
+    observer.observe(within(0.1)).await;
+    let began = Instant::now();
+    let timed_out = observer.observe(within(60.0)).await;
+    assert!(began.elapsed() > Duration::from_millis(4_800), "{:?}", began.elapsed());
+    assert_eq!(said(&timed_out[0]), TIMEOUT);
+    assert_eq!(timed_out[0].snapshot.health.failures[ReadFailure::Timeout as usize], 1, "of the source this time");
+    assert_eq!(source.reads(), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn all_who_cannot_wait_for_one_reading_share_one_view_and_its_renderings() {
+    let (observer, [_]) = observer([Does::IgnoreTheDeadline]);
+    let first = observer.observe(within(0.1)).await;
+    for _ in 0..3 {
+        let other = observer.observe(within(0.1)).await;
+        assert!(Arc::ptr_eq(&first[0], &other[0]));
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_failed_read_is_unknown_and_the_first_scrape_after_it_is_well_again() {
     let (observer, [source]) = observer([Does::Answer(Duration::ZERO)]);
     assert_eq!(said(&observer.observe(within(1.0)).await[0]), ACTIVE);
@@ -211,7 +259,9 @@ async fn a_store_that_panics_is_unknown_and_can_be_read_again() {
     let (observer, [source, _other]) = observer([Does::Panic, Does::Answer(Duration::ZERO)]);
     let observed = observer.observe(within(1.0)).await;
     assert_eq!((said(&observed[0]), said(&observed[1])), (REFUSED, ACTIVE));
+    assert_eq!(observed[0].snapshot.health.failures[ReadFailure::Refused as usize], 1, "counted as the source's");
     source.now_does(Does::Answer(Duration::ZERO));
+    tokio::time::advance(Duration::from_secs(2)).await;
     assert_eq!(said(&observer.observe(within(1.0)).await[0]), ACTIVE);
     assert_eq!(source.reads(), 2);
 }
@@ -248,7 +298,7 @@ async fn a_continued_source_keeps_its_store_and_what_is_known_and_any_other_begi
     assert_eq!(names, ["source-3", "source-2", "source-1"], "in the order of the new configuration");
     assert_eq!(observed.iter().map(|observed| said(observed)).collect::<Vec<_>>(), [ACTIVE, REFUSED, ACTIVE]);
     assert_eq!((kept.reads(), unused.reads(), fresh.reads()), (2, 0, 1));
-    let epoch = |observed: &Observed| observed.snapshot.leases[0].holding().unwrap().epoch;
+    let epoch = |observed: &CachedReading| observed.snapshot.leases[0].holding().unwrap().epoch;
     assert_eq!(epoch(&observed[2]), Some(Epoch(2)), "read again by the same store");
 }
 
@@ -270,8 +320,7 @@ async fn one_observer_follows_another_only_after_the_read_under_way_and_both_ans
     tokio::time::advance(Duration::from_secs(2)).await;
     for (observer, has_epoch) in [(&*before, true), (&after, false), (&*before, true)] {
         let observed = observer.observe(within(1.0)).await;
-        let text = observer.exposition.joined(Format::Text, &[&observed[0].text]).concat();
-        let text = String::from_utf8(text).unwrap();
+        let text = plain(observer.metrics(&observed, Format::Text, Encoding::Identity, Vec::new()).await);
         assert_eq!(text.contains("\nlease_epoch{"), has_epoch, "{text}");
         assert_eq!(text.matches("# TYPE lease_state gauge\n").count(), 1, "{text}");
     }

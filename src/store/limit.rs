@@ -1,8 +1,12 @@
-//! Keeping the first leases by name and counting the rest.
+//! Bounds on what a store gives: the first leases by name, the first records of each, and the rest counted.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use crate::lease::{RejectedRow, Row};
+use crate::lease::{Column, RejectedRow, Row, RowFault, Rules};
+
+#[cfg(test)]
+mod tests;
 
 /// Which leases are kept of what a store gives.
 #[derive(Clone, Debug)]
@@ -13,32 +17,53 @@ pub struct Scope {
     pub max_leases: usize,
 }
 
-/// Rows as they come, no more than those of the first `max_leases` leases by name, whether they can be used or not.
+/// Collects the rows of a reading within four bounds: the first `max_leases` leases by name, [`Self::MEMBERS`] rows of
+/// one lease, [`Self::ROWS_PER_LEASE`] rows for each lease that there may be, and `max_leases` rows without a name.
+///
+/// Rows come in any order, so which of them are beyond a bound shows only at the end. Until then rows gather up to a
+/// threshold, where those that are certainly beyond a bound are dropped. The threshold is half as much again as was left
+/// the last time: so the work stays in proportion to the number of rows, whatever their names, and the memory to the
+/// bounds.
 #[derive(Debug)]
-pub struct Limited {
+pub struct RecordLimiter {
     rows: Vec<Row>,
     /// Rows that cannot be used but tell whose they are.
     rejected: Vec<RejectedRow>,
     /// Rows that cannot be used and do not even tell that.
     nameless: Vec<RejectedRow>,
     max_leases: usize,
-    /// Once rows were left out: no lease after this name can be among the first.
+    /// How many rows with a name are held before those beyond the bounds are dropped.
+    threshold: usize,
+    /// Once leases were left out: no lease after this name can be among the first.
     last_kept: Option<Arc<str>>,
+    /// Leases that are kept and some of whose members were left out.
+    incomplete: BTreeSet<Arc<str>>,
     over_limit: u64,
+    /// How many rows were looked at to find those beyond the bounds.
+    #[cfg(test)]
+    looked_at: usize,
 }
 
-/// What is kept, by the lease's name, and how many rows were left out.
+/// The rows that are kept, by the lease's name, and how many were left out.
 #[derive(Debug)]
-pub struct Kept {
+pub struct CappedRecords {
     /// Rows that can be used.
     pub rows: Vec<Row>,
-    /// Rows that cannot.
+    /// Rows that cannot; and for each lease that has more rows than are kept, one that stands for one of those left out.
     pub rejected: Vec<RejectedRow>,
-    /// How many rows were left out.
+    /// How many other rows were left out.
     pub over_limit: u64,
+    /// The last lease by name that is kept, if others after it were left out.
+    pub last_kept: Option<Arc<str>>,
 }
 
-impl Limited {
+impl RecordLimiter {
+    /// How many rows of one lease are kept, the first that come.
+    pub const MEMBERS: usize = Rules::MAX_MEMBERS;
+    /// How many rows are kept in all for each lease that there may be. A lease whose turn comes when as many are kept
+    /// is left out with all that follow by name.
+    pub const ROWS_PER_LEASE: usize = 10;
+
     /// Nothing yet.
     #[must_use]
     pub const fn new(max_leases: usize) -> Self {
@@ -47,8 +72,12 @@ impl Limited {
             rejected: Vec::new(),
             nameless: Vec::new(),
             max_leases,
+            threshold: max_leases.saturating_mul(2),
             last_kept: None,
+            incomplete: BTreeSet::new(),
             over_limit: 0,
+            #[cfg(test)]
+            looked_at: 0,
         }
     }
 
@@ -59,17 +88,17 @@ impl Limited {
         admitted
     }
 
-    /// Takes in a row. What is held at once stays within twice the limit.
+    /// Takes in a row that can be used.
     pub fn push(&mut self, row: Row) {
         self.rows.push(row);
-        self.leave_out_at_twice();
+        self.compact_at_threshold();
     }
 
-    /// Takes in a row that cannot be used. Of those without a name, as many are kept as there may be leases.
+    /// Takes in a row that cannot be used.
     pub fn reject(&mut self, row: RejectedRow) {
         if row.lease.is_some() {
             self.rejected.push(row);
-            self.leave_out_at_twice();
+            self.compact_at_threshold();
         } else if self.nameless.len() < self.max_leases {
             self.nameless.push(row);
         } else {
@@ -77,106 +106,122 @@ impl Limited {
         }
     }
 
-    /// What is kept.
+    /// The rows that are kept.
     #[must_use]
-    pub fn finish(mut self) -> Kept {
-        self.leave_out();
-        self.nameless.append(&mut self.rejected);
-        Kept { rows: self.rows, rejected: self.nameless, over_limit: self.over_limit }
+    pub fn finish(mut self) -> CappedRecords {
+        self.compact();
+        let Self { rows, mut rejected, nameless: mut all_rejected, last_kept, incomplete, mut over_limit, .. } = self;
+        all_rejected.append(&mut rejected);
+        // Each stands for one of the rows that were counted.
+        over_limit -= incomplete.len() as u64;
+        all_rejected.extend(incomplete.into_iter().map(|lease| RejectedRow {
+            lease: Some(lease),
+            column: Column::Lease,
+            fault: RowFault::OverLimit,
+        }));
+        CappedRecords { rows, rejected: all_rejected, over_limit, last_kept }
     }
 
-    fn leave_out_at_twice(&mut self) {
-        if self.rows.len() + self.rejected.len() > self.max_leases.saturating_mul(2) {
-            self.leave_out();
+    const fn max_rows(&self) -> usize {
+        let leases = if self.max_leases > Self::MEMBERS { self.max_leases } else { Self::MEMBERS };
+        leases.saturating_mul(Self::ROWS_PER_LEASE)
+    }
+
+    fn compact_at_threshold(&mut self) {
+        if self.rows.len() + self.rejected.len() > self.threshold {
+            self.compact();
+            let held = self.rows.len() + self.rejected.len();
+            self.threshold = self.max_leases.saturating_mul(2).max(held + held / 2);
         }
     }
 
-    fn leave_out(&mut self) {
-        if !self.rows.is_sorted_by(|one, other| one.lease <= other.lease) {
-            self.rows.sort_by(|one, other| one.lease.cmp(&other.lease));
+    /// Drops what is beyond the bounds, and leaves the rest in the order of names. The rows of one lease keep the order
+    /// in which they came, so the first of them stay the first whenever this is done.
+    fn compact(&mut self) {
+        #[cfg(test)]
+        {
+            self.looked_at += self.rows.len() + self.rejected.len();
         }
-        if !self.rejected.is_sorted_by(|one, other| one.lease <= other.lease) {
-            self.rejected.sort_by(|one, other| one.lease.cmp(&other.lease));
+        let (max_rows, before) = (self.max_rows(), self.rows.len() + self.rejected.len());
+        let (mut rows, mut rejected) = (Compaction::of(&mut self.rows), Compaction::of(&mut self.rejected));
+        let (mut leases, mut last) = (0, None);
+        // The next lease by name is the lesser of the two that are next.
+        while let Some(lease) = rows.next_lease().into_iter().chain(rejected.next_lease()).min().cloned() {
+            if leases == self.max_leases || rows.kept + rejected.kept >= max_rows {
+                self.last_kept = last;
+                break;
+            }
+            leases += 1;
+            let (members, left_out) = rows.keep(&lease, Self::MEMBERS);
+            rejected.keep(&lease, Self::MEMBERS - members);
+            if left_out > 0 {
+                self.incomplete.insert(Arc::clone(&lease));
+            }
+            last = Some(lease);
         }
-        if self.rows.len() + self.rejected.len() <= self.max_leases {
-            return;
-        }
-        let (mut rows, mut rejected) = (0, 0);
-        for _ in 0..self.max_leases {
-            let row = self.rows.get(rows).map(|row| &row.lease);
-            let other = self.rejected.get(rejected).map(|row| &row.lease);
-            // The next lease by name; of two that are there the lesser.
-            let Some(next) = row.into_iter().chain(other).min() else { return };
-            rows += self.rows[rows..].iter().take_while(|row| row.lease == *next).count();
-            rejected += self.rejected[rejected..].iter().take_while(|row| row.lease == *next).count();
-        }
-        let left_out = (self.rows.len() - rows) + (self.rejected.len() - rejected);
-        if left_out > 0 {
-            self.over_limit += left_out as u64;
-            self.rows.truncate(rows);
-            self.rejected.truncate(rejected);
-            let row = self.rows.last().and_then(|row| row.lease.as_ref());
-            self.last_kept = row.max(self.rejected.last().and_then(|row| row.lease.as_ref())).cloned();
+        let kept = rows.end() + rejected.end();
+        self.over_limit += (before - kept) as u64;
+        if let Some(last) = &self.last_kept {
+            self.incomplete.retain(|lease| lease <= last);
         }
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::lease::{Column, RowFault};
+/// A row that may tell whose it is.
+trait OfLease {
+    fn lease(&self) -> Option<&Arc<str>>;
+}
 
-    fn row(lease: &str) -> Row {
-        Row { lease: Some(lease.into()), ..Row::default() }
+impl OfLease for Row {
+    fn lease(&self) -> Option<&Arc<str>> {
+        self.lease.as_ref()
     }
+}
 
-    fn wrong(lease: Option<&str>) -> RejectedRow {
-        RejectedRow { lease: lease.map(Arc::from), column: Column::Epoch, fault: RowFault::OutOfRange }
+impl OfLease for RejectedRow {
+    fn lease(&self) -> Option<&Arc<str>> {
+        self.lease.as_ref()
     }
+}
 
-    fn kept(max_leases: usize, leases: &[&str]) -> (Vec<String>, u64) {
-        let mut limited = Limited::new(max_leases);
-        for lease in leases {
-            if limited.admits(lease) {
-                limited.push(row(lease));
-            }
+/// Goes through rows by name, and moves those that are kept to the front.
+struct Compaction<'a, R> {
+    rows: &'a mut Vec<R>,
+    next: usize,
+    kept: usize,
+}
+
+impl<'a, R: OfLease> Compaction<'a, R> {
+    fn of(rows: &'a mut Vec<R>) -> Self {
+        if !rows.is_sorted_by(|one, other| one.lease() <= other.lease()) {
+            rows.sort_by(|one, other| one.lease().cmp(&other.lease()));
         }
-        let Kept { rows, over_limit, .. } = limited.finish();
-        (rows.iter().filter_map(|row| row.lease.as_deref().map(str::to_owned)).collect(), over_limit)
+        Self { rows, next: 0, kept: 0 }
     }
 
-    #[test]
-    fn the_first_by_name_are_kept_and_the_rest_counted_in_any_order() {
-        let names = ["e", "b", "d", "a", "c", "f", "b"];
-        assert_eq!(kept(2, &names), (vec!["a".into(), "b".into(), "b".into()], 4));
-        let mut sorted = names;
-        sorted.sort_unstable();
-        assert_eq!(kept(2, &sorted), (vec!["a".into(), "b".into(), "b".into()], 4));
-        assert_eq!(kept(6, &names).1, 0);
+    fn next_lease(&self) -> Option<&Arc<str>> {
+        self.rows.get(self.next).and_then(OfLease::lease)
     }
 
-    #[test]
-    fn rows_that_cannot_be_used_count_as_those_that_can() {
-        let mut limited = Limited::new(2);
-        for (lease, used) in [("e", false), ("b", true), ("d", false), ("a", false), ("c", true), ("b", false)] {
-            match limited.admits(lease) {
-                true if used => limited.push(row(lease)),
-                true => limited.reject(wrong(Some(lease))),
-                false => {}
+    /// Keeps no more than `most` rows of the lease that is next, and says how many it kept and left out.
+    fn keep(&mut self, lease: &Arc<str>, most: usize) -> (usize, usize) {
+        let (mut kept, mut left_out) = (0, 0);
+        while self.next_lease() == Some(lease) {
+            if kept < most {
+                self.rows.swap(self.kept, self.next);
+                self.kept += 1;
+                kept += 1;
+            } else {
+                left_out += 1;
             }
+            self.next += 1;
         }
-        let kept = limited.finish();
-        assert_eq!(kept.rows, [row("b")]);
-        assert_eq!(kept.rejected, [wrong(Some("a")), wrong(Some("b"))]);
-        assert_eq!(kept.over_limit, 3);
+        (kept, left_out)
     }
 
-    #[test]
-    fn of_rows_without_a_name_no_more_are_kept_than_of_leases() {
-        let mut limited = Limited::new(2);
-        (0..5).for_each(|_| limited.reject(wrong(None)));
-        limited.push(row("a"));
-        let kept = limited.finish();
-        assert_eq!((kept.rows.len(), kept.rejected.len(), kept.over_limit), (1, 2, 3));
+    /// Drops the rest, and says how many rows are kept.
+    fn end(self) -> usize {
+        self.rows.truncate(self.kept);
+        self.kept
     }
 }

@@ -23,8 +23,8 @@ pub(super) trait Driver: fmt::Debug + Send + Sync {
         "connecting took too long"
     }
 
-    /// Opens a connection, after reading anew whatever proves who the exporter is.
-    fn connect(&self) -> impl Future<Output = Result<Self::Connection, ReadError>> + Send;
+    /// Opens a connection, after reading anew the files that prove who the exporter is. It is given up at `deadline`.
+    fn connect(&self, deadline: Instant) -> impl Future<Output = Result<Self::Connection, ReadError>> + Send;
 
     /// Takes one reading. The server must be told to give up at `deadline` too.
     fn read(&mut self, connection: &mut Self::Connection, deadline: Instant)
@@ -73,7 +73,7 @@ impl<D: Driver> Link<D> {
             }
             sleep_until(not_before).await;
         }
-        let connected = timeout_at(deadline, self.driver.connect()).await;
+        let connected = timeout_at(deadline, self.driver.connect(deadline)).await;
         let connected = connected.unwrap_or_else(|_| Err(late(self.driver.late_to_connect())));
         self.backoff.note(connected.as_ref().err().map(ReadError::failure));
         connected

@@ -36,7 +36,7 @@ use tokio::time::Instant;
 
 use crate::lease::{At, ReadFailure, Reading};
 
-pub use limit::{Kept, Limited, Scope};
+pub use limit::{CappedRecords, RecordLimiter, Scope};
 pub use server::{Host, Identity, Password, PasswordFile, Server, Tls};
 pub use statement::Statement;
 pub use zone::{NoZone, SessionZone, Zone};
@@ -66,8 +66,8 @@ pub struct Taken {
     pub clock_offset: f64,
 }
 
-/// Why a source could not be read. Its text names columns and tables at the most: never a path, an address, a
-/// parameter or a value.
+/// Why a source could not be read. Its text names columns and tables, and files that the configuration names beside the
+/// store, at the most: never where the store is, a parameter or a value.
 #[derive(Debug, Error)]
 pub enum ReadError {
     /// The store is not there or cannot be opened: for whoever runs it.

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::column::{Value, reported};
-use super::{Kept, Limited, ReadError, Scope, Taken};
+use super::{CappedRecords, ReadError, RecordLimiter, Scope, Taken};
 use crate::lease::{At, Column, Reading, RejectedRow, Row, RowFault, StoreTime};
 
 /// Rows as they are decoded.
@@ -15,7 +15,7 @@ pub(super) struct Decoder {
     /// The name of the only lease, where there is no column `lease`.
     only_lease: Arc<str>,
     store_now: Option<StoreTime>,
-    rows: Limited,
+    rows: RecordLimiter,
 }
 
 /// What to say of a query that returns no row.
@@ -23,6 +23,13 @@ pub(super) fn no_row() -> ReadError {
     ReadError::InvalidRecord(
         "the query returned no row, so it has no clock: select from the clock, LEFT JOIN the leases".to_owned(),
     )
+}
+
+/// Lets other tasks have their turn, and the deadline be looked at, once in so many rows. A server that sends fast leaves
+/// no other moment for it: there is always a row more to decode.
+#[cfg(any(feature = "mysql", feature = "postgres"))]
+pub(super) async fn give_way() {
+    tokio::task::coop::consume_budget().await;
 }
 
 impl Decoder {
@@ -34,7 +41,7 @@ impl Decoder {
             lease_at: position(Column::Lease),
             only_lease: Arc::clone(&scope.only_lease),
             store_now: None,
-            rows: Limited::new(scope.max_leases),
+            rows: RecordLimiter::new(scope.max_leases),
             columns,
         }
     }
@@ -80,9 +87,9 @@ impl Decoder {
     /// There was no row, so there is no clock.
     pub(super) fn finish(self, at: At, wall_clock: f64) -> Result<Taken, ReadError> {
         let store_now = self.store_now.ok_or_else(no_row)?;
-        let Kept { rows, rejected, over_limit } = self.rows.finish();
+        let CappedRecords { rows, rejected, over_limit, last_kept } = self.rows.finish();
         Ok(Taken {
-            reading: Reading { store_now, columns: reported(&self.columns), rows, rejected, over_limit },
+            reading: Reading { store_now, columns: reported(&self.columns), rows, rejected, over_limit, last_kept },
             at,
             clock_offset: store_now.unix_seconds() - wall_clock,
         })

@@ -1,9 +1,13 @@
 //! Where a server is and how the exporter proves who it is.
 
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use tokio::time::Instant;
 
 use super::ReadError;
+use crate::file::{self, FileError};
 
 /// A server that stores leases.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -87,8 +91,9 @@ pub struct PasswordFile(PathBuf);
 pub struct Password(Box<str>);
 
 impl PasswordFile {
+    const KEY: &str = "password_file";
     /// No password is longer.
-    const LONGEST: u64 = 64 * 1024;
+    const LONGEST: usize = 64 * 1024;
 
     /// The file at a path. It is not read yet.
     #[must_use]
@@ -96,28 +101,54 @@ impl PasswordFile {
         Self(path)
     }
 
+    /// Where it is.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.0
+    }
+
     /// The password: all of the file but one newline at its end.
     ///
     /// # Errors
-    /// [`ReadError::Refused`] when the file cannot be read or holds none.
-    pub fn read(&self) -> Result<Password, ReadError> {
-        use std::io::Read as _;
-        let refused = |what: &str| ReadError::Refused(format!("the file that `password_file` names {what}"));
-        let mut text = String::new();
-        let file = std::fs::File::open(&self.0).map_err(|error| match error.kind() {
-            std::io::ErrorKind::NotFound => refused("is not there"),
-            std::io::ErrorKind::PermissionDenied => refused("may not be read by the exporter's user"),
-            kind => refused(&format!("cannot be opened: {kind}")),
-        })?;
-        file.take(Self::LONGEST).read_to_string(&mut text).map_err(|_| refused("cannot be read as text"))?;
+    /// [`ReadError::Refused`] when the file cannot be read before the deadline or holds none.
+    pub async fn read(&self, deadline: Instant) -> Result<Password, ReadError> {
+        let refused = |what: &str| unusable(Self::KEY, &self.0, what);
+        let content = named_file(Self::KEY, &self.0, Self::LONGEST, deadline).await?;
+        let text = String::from_utf8(content).map_err(|_| refused("is not UTF-8; save it as such"))?;
         let password = text.strip_suffix('\n').unwrap_or(&text);
         let password = password.strip_suffix('\r').unwrap_or(password);
         match password {
-            "" => Err(refused("is empty")),
-            _ if password.contains(['\n', '\r', '\0']) => Err(refused("has more than one line, or a zero byte")),
+            "" => Err(refused("is empty; write the password into it")),
+            _ if password.contains(['\n', '\r', '\0']) => {
+                Err(refused("has more than one line, or a zero byte; leave only the password in it"))
+            }
             password => Ok(Password(password.into())),
         }
     }
+}
+
+/// How long before the deadline of a reading its files have to be read, at the most: so the error can name the one that was not.
+const MARGIN: Duration = Duration::from_millis(100);
+
+/// Reads the file that `key` of the configuration names, anew for each connection.
+///
+/// # Errors
+/// [`ReadError::Refused`] when it cannot be read before the deadline of the reading.
+pub(super) async fn named_file(
+    key: &'static str,
+    path: &Path,
+    limit: usize,
+    deadline: Instant,
+) -> Result<Vec<u8>, ReadError> {
+    let left = deadline.saturating_duration_since(Instant::now());
+    let deadline = deadline.checked_sub(MARGIN.min(left / 4)).unwrap_or(deadline);
+    let read = file::read(path, limit, deadline).await;
+    read.map_err(|error: FileError| unusable(key, path, &error.to_string()))
+}
+
+/// Says what is wrong with the file that `key` of the configuration names.
+pub(super) fn unusable(key: &'static str, path: &Path, what: &str) -> ReadError {
+    ReadError::Refused(format!("the file that `{key}` names, {}, {what}", file::escaped(path)))
 }
 
 impl Password {
@@ -138,21 +169,22 @@ impl fmt::Debug for Password {
 mod tests {
     use super::*;
 
-    fn password(content: &[u8]) -> Result<String, String> {
+    async fn password(content: &[u8]) -> Result<String, String> {
         let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("planted");
+        let path = folder.path().join("password");
         std::fs::write(&path, content).unwrap();
-        let read = PasswordFile::new(path).read();
+        let read = PasswordFile::new(path).read(Instant::now() + Duration::from_secs(60)).await;
         read.map(|password| password.reveal().to_owned()).map_err(|error| error.to_string())
     }
 
-    #[test]
-    fn a_password_is_the_file_without_the_newline_that_an_editor_leaves() {
-        assert_eq!(password(b"a b\n").unwrap(), "a b");
-        assert_eq!(password(b"a b\r\n").unwrap(), "a b");
-        for wrong in [&b""[..], b"\n", b"a\n\n", b"a\nb", b"a\0", b"\xff"] {
-            let error = password(wrong).unwrap_err();
-            assert!(error.contains("`password_file`") && !error.contains("planted"), "{error}");
+    #[tokio::test]
+    async fn a_password_is_the_file_without_the_newline_that_an_editor_leaves() {
+        assert_eq!(password(b"a b\n").await.unwrap(), "a b");
+        assert_eq!(password(b"a b\r\n").await.unwrap(), "a b");
+        for wrong in [&b""[..], b"\n", b"planted\n\n", b"planted\nb", b"planted\0", b"planted\xff", &[b'p'; 70_000]] {
+            let error = password(wrong).await.unwrap_err();
+            assert!(error.contains("`password_file`") && error.contains("/password, "), "{error}");
+            assert!(!error.contains("planted") && !error.contains("pp"), "{error}");
         }
     }
 

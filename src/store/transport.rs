@@ -3,7 +3,11 @@
 use std::io;
 use std::path::Path;
 
+use tokio::time::Instant;
+
 use super::ReadError;
+use super::server::{named_file, unusable};
+use crate::file::MAX_SIZE;
 
 /// Says of a connection that could not be made, or broke, what happened. No address, path or name is told.
 pub(super) fn broken(error: &io::Error) -> ReadError {
@@ -52,23 +56,21 @@ pub(super) enum Pem {
 /// Reads the file in PEM that `key` of the configuration names, anew for each connection: so it can be replaced.
 ///
 /// # Errors
-/// [`ReadError::Refused`] when it cannot be read, or does not hold what it should.
-pub(super) fn pem(key: &'static str, path: &Path, holds: Pem) -> Result<Vec<u8>, ReadError> {
-    let refused = |what: &str| ReadError::Refused(format!("the file that `{key}` names {what}"));
-    let content = std::fs::read(path).map_err(|error| match error.kind() {
-        io::ErrorKind::NotFound => refused("is not there"),
-        io::ErrorKind::PermissionDenied => refused("may not be read by the exporter's user"),
-        kind => refused(&format!("cannot be read: {kind}")),
-    })?;
+/// [`ReadError::Refused`] when it cannot be read before the deadline, or does not hold what it should.
+pub(super) async fn pem(key: &'static str, path: &Path, holds: Pem, deadline: Instant) -> Result<Vec<u8>, ReadError> {
+    let content = named_file(key, path, MAX_SIZE, deadline).await?;
     let (mark, what) = match holds {
         Pem::Certificate => ("-----BEGIN CERTIFICATE-----", "holds no certificate in PEM"),
         Pem::Key => ("PRIVATE KEY-----", "holds no private key in PEM"),
     };
-    if content.windows(mark.len()).any(|part| part == mark.as_bytes()) { Ok(content) } else { Err(refused(what)) }
+    let held = content.windows(mark.len()).any(|part| part == mark.as_bytes());
+    if held { Ok(content) } else { Err(unusable(key, path, what)) }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
 
     #[test]
@@ -89,16 +91,18 @@ mod tests {
         }
     }
 
-    #[test]
-    fn a_file_that_should_protect_and_does_not_is_told_by_its_key_alone() {
+    #[tokio::test]
+    async fn a_file_that_should_protect_and_does_not_is_told_by_its_key_and_path_and_without_its_content() {
         let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("planted");
-        let told = |key, holds| pem(key, &path, holds).unwrap_err().to_string();
-        assert_eq!(told("ca_file", Pem::Certificate), "the file that `ca_file` names is not there");
+        let path = folder.path().join("file.pem");
+        let read = |key, holds| pem(key, &path, holds, Instant::now() + Duration::from_secs(60));
+        let told = async |key, holds| read(key, holds).await.unwrap_err().to_string();
+        let about = |key: &str, what: &str| format!("the file that `{key}` names, {}, {what}", path.display());
+        assert_eq!(told("ca_file", Pem::Certificate).await, about("ca_file", "is not there"));
         std::fs::write(&path, "planted").unwrap();
-        assert_eq!(told("key_file", Pem::Key), "the file that `key_file` names holds no private key in PEM");
+        assert_eq!(told("key_file", Pem::Key).await, about("key_file", "holds no private key in PEM"));
         std::fs::write(&path, "-----BEGIN CERTIFICATE-----\n").unwrap();
-        assert!(pem("ca_file", &path, Pem::Certificate).is_ok());
-        assert_eq!(told("key_file", Pem::Key), "the file that `key_file` names holds no private key in PEM");
+        assert!(read("ca_file", Pem::Certificate).await.is_ok());
+        assert_eq!(told("key_file", Pem::Key).await, about("key_file", "holds no private key in PEM"));
     }
 }

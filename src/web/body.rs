@@ -10,7 +10,8 @@ use std::task::{Context, Poll};
 use bytes::Bytes;
 use hyper::body::{Body, Frame, SizeHint};
 
-use super::connection::{ConnectionSlot, ResponseGrant, Retained, Sending};
+use super::connection::{ConnectionSlot, ResponseGrant, Sending};
+use crate::observer::{LazyText, Retained};
 
 /// Pieces that are sent one after the other without being joined.
 #[derive(Debug)]
@@ -41,12 +42,6 @@ impl fmt::Debug for Pieces {
 }
 
 impl ResponseBody {
-    /// A body of pieces that are each made when it is sent. `retained` is what making them keeps alive until the last one.
-    #[must_use]
-    pub fn lazy(pieces: impl Iterator<Item = Bytes> + Send + 'static, retained: Vec<Retained>) -> Self {
-        Self { retained, ..Self::of(Pieces::Lazy(Box::new(pieces))) }
-    }
-
     fn of(pieces: Pieces) -> Self {
         Self { pieces, retained: Vec::new(), grant: ResponseGrant::default(), _sending: None }
     }
@@ -94,6 +89,12 @@ impl From<Vec<Bytes>> for ResponseBody {
         let left = pieces.iter().map(|piece| piece.len() as u64).sum();
         // An empty frame would be written as nothing at best.
         Self::of(Pieces::Made(pieces.into_iter().filter(|piece| !piece.is_empty()).collect(), left))
+    }
+}
+
+impl From<LazyText> for ResponseBody {
+    fn from(LazyText { pieces, retained }: LazyText) -> Self {
+        Self { retained, ..Self::of(Pieces::Lazy(pieces)) }
     }
 }
 
@@ -156,7 +157,7 @@ mod tests {
         let retained = Retained { id: Arc::as_ptr(&reading).addr(), bytes: 14 };
         let of_body = Arc::clone(&reading);
         let made = (0..3).map(move |at| Bytes::from_static(of_body[at].as_bytes()));
-        let body = ResponseBody::lazy(made, vec![retained]);
+        let body = ResponseBody::from(LazyText { pieces: Box::new(made), retained: vec![retained] });
         assert_eq!((body.len(), body.is_empty(), body.size_hint().exact()), (None, false, None));
         assert_eq!(body.retained(), [retained]);
         assert_eq!(pieces(body).await.concat(), b"first\nsecond\n");

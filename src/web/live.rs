@@ -6,6 +6,7 @@
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
+use bytes::Bytes;
 use hyper::HeaderMap;
 use hyper::header::{HeaderValue, IF_NONE_MATCH};
 use sha2::{Digest as _, Sha256};
@@ -16,7 +17,7 @@ use super::reply::{self, Reply};
 use crate::expose::Encoding;
 use crate::expose::page::View;
 use crate::lease::SourceSnapshot;
-use crate::observer::{Encoded, Glance};
+use crate::observer::{Encoded, PartialView, encoded};
 
 /// How many requests may look at sources at once. They are short and wait for each other: a page that is open must not take
 /// the turn of a scrape.
@@ -27,18 +28,24 @@ const KEPT: usize = 8;
 /// The main part of a page, as it is sent.
 #[derive(Debug)]
 pub(super) struct Fragment {
-    body: Encoded,
+    pieces: Vec<Bytes>,
+    is_compressed: bool,
     etag: HeaderValue,
 }
 
 impl Fragment {
-    /// This HTML, made ready to be sent by `encode`. The tag is weak: it is the same for each encoding.
-    pub(super) fn new(html: String, encode: impl FnOnce(Vec<u8>) -> Encoded) -> Self {
+    /// This HTML in this encoding. The tag is weak: it is the same for each encoding.
+    pub(super) fn new(html: String, encoding: Encoding) -> Self {
         let digest = Sha256::digest(html.as_bytes());
         let half = digest.iter().take(16).fold(0, |all, byte| all << 8 | u128::from(*byte));
         // Digits and letters alone are always a value of a header.
         let etag = HeaderValue::try_from(format!("W/\"{half:032x}\"")).unwrap_or(HeaderValue::from_static("W/\"\""));
-        Self { body: encode(html.into_bytes()), etag }
+        let (pieces, is_compressed) = match encoded(vec![html.into()], encoding) {
+            Encoded::Plain(pieces) => (pieces, false),
+            Encoded::Gzip(pieces) => (pieces, true),
+            Encoded::Lazy(text) => (text.pieces.collect(), false),
+        };
+        Self { pieces, is_compressed, etag }
     }
 
     /// The answer to a client that has what it says in `If-None-Match`.
@@ -46,7 +53,9 @@ impl Fragment {
         if has(headers, &self.etag) {
             return reply::not_modified(self.etag.clone());
         }
-        reply::fragment(self.body.clone(), Some(self.etag.clone()))
+        let pieces = self.pieces.clone();
+        let body = if self.is_compressed { Encoded::Gzip(pieces) } else { Encoded::Plain(pieces) };
+        reply::fragment(body, Some(self.etag.clone()))
     }
 }
 
@@ -88,8 +97,8 @@ impl Fragments {
 
     /// The fragment that was rendered of this view of these readings. A view of a source that has not answered says for how
     /// long, so it is another each time.
-    pub(super) fn rendered(&self, view: &View, encoding: Encoding, glances: &[Glance]) -> Option<Arc<Fragment>> {
-        let same = |(glance, reading): (&Glance, &Weak<SourceSnapshot>)| {
+    pub(super) fn rendered(&self, view: &View, encoding: Encoding, glances: &[PartialView]) -> Option<Arc<Fragment>> {
+        let same = |(glance, reading): (&PartialView, &Weak<SourceSnapshot>)| {
             std::ptr::eq(Arc::as_ptr(&glance.snapshot), reading.as_ptr())
         };
         let is = |kept: &&Kept| {
@@ -103,7 +112,7 @@ impl Fragments {
     }
 
     /// Keeps a fragment for others, in place of those whose readings are gone.
-    pub(super) fn keep(&self, view: View, encoding: Encoding, glances: &[Glance], fragment: &Arc<Fragment>) {
+    pub(super) fn keep(&self, view: View, encoding: Encoding, glances: &[PartialView], fragment: &Arc<Fragment>) {
         if !is_lasting(glances) {
             return;
         }
@@ -115,7 +124,7 @@ impl Fragments {
     }
 }
 
-fn is_lasting(glances: &[Glance]) -> bool {
+fn is_lasting(glances: &[PartialView]) -> bool {
     !glances.is_empty() && glances.iter().all(|glance| glance.unanswered.is_none())
 }
 
@@ -125,7 +134,7 @@ mod tests {
 
     #[test]
     fn a_tag_is_of_the_content_and_is_found_in_a_list_whether_weak_or_strong() {
-        let of = |html: &str| Fragment::new(html.to_owned(), |html| Encoded::Plain(vec![html.into()]));
+        let of = |html: &str| Fragment::new(html.to_owned(), Encoding::Identity);
         let (one, other) = (of("<main>1</main>"), of("<main>2</main>"));
         assert_ne!(one.etag, other.etag);
         assert_eq!(one.etag, of("<main>1</main>").etag);

@@ -55,11 +55,10 @@ use std::sync::Arc;
 use tokio::time::Instant;
 
 use crate::expose::{Encoding, Format};
-use crate::observer::{Chosen, Encoded, Glance, NotConfigured, Observed, Waiting};
+use crate::observer::{CachedReading, Chosen, Encoded, NotConfigured, PartialView, Waiting};
 
 pub use authenticator::Authenticator;
 pub use body::ResponseBody;
-pub use connection::Retained;
 pub use lifecycle::{Asked, Reloaded, Reloader};
 pub use listener::Listener;
 pub use route::{is_taken, paths};
@@ -90,20 +89,20 @@ pub trait Content: Send + Sync + 'static {
     -> impl Future<Output = Result<Encoded, NotConfigured>> + Send;
 
     /// What the JSON is rendered from.
-    fn snapshots(
+    fn readings(
         &self,
         sources: Chosen,
         deadline: Instant,
-    ) -> impl Future<Output = Result<Vec<Arc<Observed>>, NotConfigured>> + Send;
+    ) -> impl Future<Output = Result<Vec<Arc<CachedReading>>, NotConfigured>> + Send;
 
     /// What the page is rendered from: what is known of the chosen sources without waiting for them for long. What is read
     /// for it has until the deadline.
-    fn glances(
+    fn partial_views(
         &self,
         sources: Chosen,
         waiting: Waiting,
         deadline: Instant,
-    ) -> impl Future<Output = Result<Vec<Glance>, NotConfigured>> + Send;
+    ) -> impl Future<Output = Result<Vec<PartialView>, NotConfigured>> + Send;
 
     /// The names of all sources.
     fn sources(&self) -> Vec<String>;

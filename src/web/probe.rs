@@ -29,7 +29,7 @@ pub(super) fn named(path: &str) -> Option<&str> {
 /// It reads its source as a scrape does and shares its reading, but waits less; a reading that takes longer goes on without it.
 pub(super) async fn answer(content: &impl Content, source: String, lease: &str, deadline: Instant) -> Reply {
     let chosen = Chosen::Named(vec![source]);
-    let observed = match timeout(PATIENCE, content.snapshots(chosen, deadline)).await {
+    let observed = match timeout(PATIENCE, content.readings(chosen, deadline)).await {
         Ok(Ok(observed)) => observed,
         Ok(Err(NotConfigured)) => return reply::error(StatusCode::NOT_FOUND),
         Err(_) => return reply::content(reply::TEXT, "unknown\n"),

@@ -36,6 +36,7 @@ pub(super) fn metrics(content_type: &'static str, body: Encoded) -> Reply {
 fn encoded(content_type: &'static str, body: Encoded) -> Reply {
     let reply = match body {
         Encoded::Plain(pieces) => content(content_type, pieces),
+        Encoded::Lazy(text) => without_length(content(content_type, text)),
         Encoded::Gzip(pieces) => with(content(content_type, pieces), CONTENT_ENCODING, "gzip"),
     };
     with(reply, VARY, "Accept-Encoding")

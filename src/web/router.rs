@@ -3,7 +3,6 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use bytes::Bytes;
 use hyper::body::Body;
 use hyper::{HeaderMap, Method, Request, StatusCode};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
@@ -21,9 +20,8 @@ use super::scrape_timeout::ScrapeTimeout;
 use super::{Content, Scrape, asked, probe};
 use crate::clock;
 use crate::expose::page::{Looked, Now, Rendered, View};
-use crate::expose::{Encoding, json, metrics, page};
-use crate::lease::SourceSnapshot;
-use crate::observer::{Chosen, Encoded, Glance, NotConfigured, Observed, Waiting, listed};
+use crate::expose::{Encoding, json, page};
+use crate::observer::{self, Chosen, Encoded, NotConfigured, PartialView, Waiting, encoded};
 
 /// How the router is set up.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -66,10 +64,6 @@ pub struct Router<C> {
     fragments: Fragments,
     rendering: Rendering,
 }
-
-/// From so many leases on, their JSON is compressed once a reading. As with the metrics, what is shorter becomes shorter
-/// still as a whole, and sharing it would win a millisecond.
-const COMPRESSED_ONCE: usize = 64;
 
 impl<C: Content> Router<C> {
     /// A router that serves this content.
@@ -203,31 +197,16 @@ impl<C: Content> Router<C> {
     }
 
     async fn leases(&self, sources: Chosen, encoding: Encoding, deadline: Instant) -> Result<Reply, Refused> {
-        let observed = self.content.snapshots(sources, deadline).await?;
-        let leases: usize = observed.iter().map(|observed| observed.snapshot.leases.len()).sum();
-        if leases >= COMPRESSED_ONCE && encoding != Encoding::Identity {
-            return listed(&observed).await.map(reply::json).ok_or(Refused::NotRendered);
-        }
-        self.json(encoding, move || Ok(json::to_vec(&snapshots(&observed)))).await
+        let readings = self.content.readings(sources, deadline).await?;
+        observer::json(&readings, encoding).await.map(reply::json).ok_or(Refused::NotRendered)
     }
 
     async fn lease(&self, named: &str, encoding: Encoding, deadline: Instant) -> Result<Reply, Refused> {
         let (source, lease) = asked::lease(named).ok_or(Refused::NoSuchLease)?;
-        let observed = self.content.snapshots(Chosen::Named(vec![source]), deadline).await?;
-        self.json(encoding, move || {
-            let json = observed.first().and_then(|observed| json::lease_to_vec(&observed.snapshot, &lease));
-            json.ok_or(Refused::NoSuchLease)
-        })
-        .await
-    }
-
-    async fn json(
-        &self,
-        encoding: Encoding,
-        make: impl FnOnce() -> Result<serde_json::Result<Vec<u8>>, Refused> + Send + 'static,
-    ) -> Result<Reply, Refused> {
-        let render = move || Ok(encoded(make()?.map_err(Refused::json)?, encoding));
-        self.rendering.of(render).await.ok_or(Refused::NotRendered)?.map(reply::json)
+        let readings = self.content.readings(Chosen::Named(vec![source]), deadline).await?;
+        let json = readings.first().and_then(|reading| json::lease_to_vec(&reading.snapshot, &lease));
+        let json = json.ok_or(Refused::NoSuchLease)?.map_err(Refused::json)?;
+        Ok(reply::json(encoded(vec![json.into()], encoding)))
     }
 
     async fn page(&self, view: View, encoding: Encoding, deadline: Instant) -> Result<Reply, Refused> {
@@ -235,7 +214,7 @@ impl<C: Content> Router<C> {
         let (sources, telemetry_path) = (self.content.sources(), self.telemetry_path.clone());
         let render = move || {
             let page = page::page(&view, &looks(&glances), &sources, now(), &telemetry_path);
-            page.map(|Rendered { html, found }| reply::page(found, encoded(html.into(), encoding)))
+            page.map(|Rendered { html, found }| reply::page(found, encoded(vec![html.into()], encoding)))
         };
         let page = self.rendering.of(render).await.ok_or(Refused::NotRendered)?;
         page.map_err(Refused::page)
@@ -256,7 +235,7 @@ impl<C: Content> Router<C> {
         let (shown, looked_at) = (view.clone(), glances.clone());
         let render = move || {
             let main = page::main(&shown, &looks(&looked_at), now()).map_err(Refused::page)?;
-            Ok::<_, Refused>(Arc::new(Fragment::new(main, |html| encoded(html, encoding))))
+            Ok::<_, Refused>(Arc::new(Fragment::new(main, encoding)))
         };
         let fragment = self.rendering.of(render).await.ok_or(Refused::NotRendered)??;
         self.fragments.keep(view, encoding, &glances, &fragment);
@@ -314,36 +293,17 @@ impl Refused {
     }
 }
 
-/// A text as it is sent to this client.
-fn encoded(text: Vec<u8>, encoding: Encoding) -> Encoded {
-    let text = vec![Bytes::from(text)];
-    if !encoding.compresses(text[0].len() as u64) {
-        return Encoded::Plain(text);
-    }
-    match metrics::gzip(&text) {
-        Ok(stream) => Encoded::Gzip(stream),
-        Err(error) => {
-            tracing::error!(%error, "an answer could not be compressed, and is sent as it is");
-            Encoded::Plain(text)
-        }
-    }
-}
-
-fn snapshots(observed: &[Arc<Observed>]) -> Vec<&SourceSnapshot> {
-    observed.iter().map(|observed| &*observed.snapshot).collect()
-}
-
 /// What is known of the sources that a view shows. No other is looked at, and none if the one that it names is none.
-async fn glances(content: &impl Content, view: &View, waiting: Waiting, deadline: Instant) -> Vec<Glance> {
+async fn glances(content: &impl Content, view: &View, waiting: Waiting, deadline: Instant) -> Vec<PartialView> {
     let sources = view.source().map_or(Chosen::All, |source| Chosen::Named(vec![source.to_owned()]));
-    content.glances(sources, waiting, deadline).await.unwrap_or_default()
+    content.partial_views(sources, waiting, deadline).await.unwrap_or_default()
 }
 
 /// The latest look at each source, as the page wants it.
-fn looks(glances: &[Glance]) -> Vec<Looked<'_>> {
+fn looks(glances: &[PartialView]) -> Vec<Looked<'_>> {
     glances
         .iter()
-        .map(|Glance { snapshot, history, at, unanswered }| Looked {
+        .map(|PartialView { snapshot, history, at, unanswered }| Looked {
             snapshot,
             history,
             at: *at,

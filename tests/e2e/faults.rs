@@ -337,3 +337,25 @@ fn a_pipe_at_the_place_of_the_file_keeps_nobody_waiting() {
     }
     assert_eq!(exporter.stop().code, Some(0));
 }
+
+#[test]
+fn a_file_that_was_cut_short_is_not_read_as_one_without_leases() {
+    let folder = folder();
+    let (file, whole) = (folder.path().join("scheduler.db"), folder.path().join("whole.db"));
+    let yaml = config(&file);
+    drop(database(
+        &whole,
+        &format!("PRAGMA page_size = 4096; {}; {}", lease_exporter::scheduler::SCHEMA, active("planner")),
+    ));
+    let length = fs::metadata(&whole).unwrap().len();
+    // Within the last page, before it, and before everything.
+    for (length, told) in [(length - 100, "cut short"), (length - 4096, "damaged"), (0, "is empty")] {
+        fs::copy(&whole, &file).unwrap();
+        let exporter = Exporter::start(folder.path(), &yaml);
+        assert_eq!(says(&exporter.scrape()), ("active", "progressing"));
+        fs::File::options().write(true).open(&file).unwrap().set_len(length).unwrap();
+        shows(&exporter, &folder, &yaml, "store_refused", told);
+        fs::copy(&whole, &file).unwrap();
+        recovers(&exporter);
+    }
+}

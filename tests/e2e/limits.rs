@@ -90,3 +90,23 @@ fn leases_that_come_and_go_are_forgotten_down_to_the_limit() {
         assert_eq!(present.count(), 50);
     }
 }
+
+#[test]
+fn a_query_that_repeats_the_name_of_a_lease_is_read_in_time_and_its_rows_are_counted() {
+    let folder = folder();
+    let file = folder.path().join("own.db");
+    database(&file, "CREATE TABLE job (name)");
+    let query = "query: WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 300000) \
+                 SELECT unixepoch() AS store_now, 'l' AS lease, 'h' || i AS holder, unixepoch() AS renewed_at FROM n";
+    for (kind, reason, duplicates) in [("registry", "not_observed_yet", 0.0), ("standing", "invalid_record", 1_000.0)] {
+        let yaml = config(&file, 10_000, &format!("kind: {kind}\n    {query}"));
+        let exporter = Exporter::start(folder.path(), &yaml);
+        let began = now();
+        let metrics = exporter.scrape_within(Some(100.0));
+        let took = now() - began;
+        assert!(took.as_secs() < 30, "a scrape took {took:?}");
+        assert_eq!(metrics.says(SOURCE, "l"), Some(("unknown", reason)));
+        assert_eq!(over_limit(&metrics), 299_000.0);
+        assert_eq!(metrics.counted("lease_source_rows_rejected_total", SOURCE, "duplicate"), duplicates);
+    }
+}

@@ -21,6 +21,7 @@ mod documentation;
 #[path = "../exposition/mod.rs"]
 mod exposition;
 mod faults;
+mod files;
 mod formats;
 mod harness;
 mod hostile;
@@ -33,6 +34,7 @@ mod page;
 mod postgres;
 mod preset;
 mod proxy;
+mod readings;
 mod redis;
 mod reload;
 mod rollout;

@@ -2,6 +2,8 @@
 
 mod access;
 mod contract;
+mod cost;
+mod many;
 mod rows;
 mod types;
 

@@ -56,6 +56,17 @@ fn hears_nothing(stream: &mut TcpStream) {
 }
 
 #[test]
+fn it_counts_how_often_a_client_speaks_after_its_server() {
+    let proxy = Proxy::to(echo());
+    let (mut one, mut other) = (connect(&proxy), connect(&proxy));
+    assert_eq!(proxy.turns(), 0);
+    talks(&mut one);
+    talks(&mut one);
+    talks(&mut other);
+    assert_eq!(proxy.turns(), 3);
+}
+
+#[test]
 fn it_passes_and_counts_connections() {
     let proxy = Proxy::to(echo());
     let mut first = connect(&proxy);

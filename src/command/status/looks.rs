@@ -8,7 +8,7 @@ use tokio::time::{Instant, MissedTickBehavior, interval};
 
 use super::super::terminal::Waiting;
 use crate::expose::Visible;
-use crate::observer::{Observed, Observer};
+use crate::observer::{CachedReading, Observer};
 
 /// Longer than any source's own limit need be.
 const PATIENCE: Duration = Duration::from_secs(120);
@@ -26,7 +26,7 @@ pub(super) enum Event {
     /// It is being looked at.
     Began,
     /// It was, and this was seen.
-    Landed(Arc<Observed>),
+    Landed(Arc<CachedReading>),
 }
 
 /// How often to look.
@@ -71,7 +71,7 @@ async fn look(source: usize, observer: Observer, often: Often, sender: mpsc::Sen
 }
 
 /// One look at every source, in the order in which they are configured.
-pub(super) async fn once(observer: &Observer) -> Vec<Arc<Observed>> {
+pub(super) async fn once(observer: &Observer) -> Vec<Arc<CachedReading>> {
     let names: Vec<_> = observer.apart().map(|(name, _)| Visible(name).to_string()).collect();
     let waiting = Waiting::begin("reading", names.iter().cloned());
     let mut seen = vec![None; names.len()];

@@ -23,7 +23,7 @@ use crate::clock;
 use crate::command::Failure;
 use crate::expose::Visible;
 use crate::lease::SourceSnapshot;
-use crate::observer::{Observed, Observer};
+use crate::observer::{CachedReading, Observer};
 
 /// A look that takes longer is worth a word, which is renewed as often.
 const LONG: Duration = Duration::from_secs(1);
@@ -140,7 +140,7 @@ struct Sources(Vec<Source>);
 
 struct Source {
     name: String,
-    seen: Option<Arc<Observed>>,
+    seen: Option<Arc<CachedReading>>,
     /// Since when it is being looked at.
     began: Option<Duration>,
 }

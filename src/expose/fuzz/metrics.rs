@@ -1,11 +1,11 @@
 //! Pages of metrics: ours read back, and ours changed. Whoever reads one reads all of it or refuses it.
 
-use std::sync::LazyLock;
+use std::sync::{Arc, LazyLock};
 
 use proptest::prelude::*;
 
 use crate::expose::Format;
-use crate::expose::metrics::{Exposition, Renderer};
+use crate::expose::metrics::{Exposition, SourceMetrics};
 use crate::expose::sample;
 use crate::fuzz::METRICS;
 use crate::fuzz::exposition::{Sample, samples};
@@ -57,11 +57,10 @@ const TOKENS: &[&str] = &[
 /// A page of each format, of all families and leases.
 static PAGES: LazyLock<Vec<Vec<u8>>> = LazyLock::new(|| {
     let exposition = Exposition::without(|_| false);
-    let rendered: Vec<_> =
-        sample::snapshots().iter().map(|snapshot| Renderer::new(exposition.clone()).render(snapshot)).collect();
+    let sources = || sample::snapshots().into_iter().map(Arc::new).map(SourceMetrics::new).map(Arc::new).collect();
     let page = |format: Format| {
-        let rendered: Vec<_> = rendered.iter().collect();
-        [exposition.joined(format, &rendered).concat(), format.end().into()].concat()
+        let text: Vec<_> = exposition.text(format, sources(), vec![format.end().into()]).collect();
+        text.concat()
     };
     Format::ALL.map(page).to_vec()
 });

@@ -6,7 +6,7 @@ use std::sync::{Arc, LazyLock};
 use proptest::prelude::*;
 
 use super::html::{Piece, pieces};
-use crate::expose::metrics::{Exposition, Renderer};
+use crate::expose::metrics::{Exposition, SourceMetrics};
 use crate::expose::page::{self, Looked, View};
 use crate::expose::{Format, json, sample, table};
 use crate::fuzz::exposition::{Sample, samples};
@@ -29,8 +29,9 @@ fn named(source: usize, lease: usize, names: (&str, &str)) -> (SourceSnapshot, &
 
 fn metrics(snapshot: &SourceSnapshot, format: Format) -> Result<Vec<Sample>, TestCaseError> {
     let exposition = Exposition::without(|_| false);
-    let rendered = Renderer::new(exposition.clone()).render(snapshot);
-    let page = String::from_utf8(exposition.joined(format, &[&rendered]).concat()).unwrap() + format.end();
+    let source = Arc::new(SourceMetrics::new(Arc::new(snapshot.clone())));
+    let text: Vec<_> = exposition.text(format, vec![source], vec![format.end().into()]).collect();
+    let page = String::from_utf8(text.concat()).unwrap();
     samples(&page).map_err(TestCaseError::fail)
 }
 
@@ -127,7 +128,7 @@ fn names_come_back_from_everything_that_shows_them() {
             prop_assert_eq!(as_harmless.collect::<Result<Vec<_>, _>>()?, metrics(&harmless.0, format)?);
         }
 
-        let all: serde_json::Value = serde_json::from_slice(&json::to_vec(&[&hostile.0]).unwrap()).unwrap();
+        let all: serde_json::Value = serde_json::from_slice(&json::to_vec(&[Arc::new(hostile.0.clone())])).unwrap();
         prop_assert_eq!(&all["sources"][0]["source"], &source);
         prop_assert_eq!(&all["sources"][0]["leases"][0]["lease"], &lease);
         let one = json::lease_to_vec(&hostile.0, &lease).unwrap().unwrap();

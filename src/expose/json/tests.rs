@@ -31,13 +31,50 @@ impl Schema {
     }
 }
 
+/// The document as one value, which the pieces have to be equal to.
+#[derive(Serialize)]
+struct Document<'a> {
+    version: u32,
+    sources: Vec<Source<'a>>,
+}
+
+#[derive(Serialize)]
+struct Source<'a> {
+    #[serde(flatten)]
+    source: Health<'a>,
+    leases: Vec<Lease<'a>>,
+}
+
+impl<'a> Document<'a> {
+    fn of(snapshots: &'a [Arc<SourceSnapshot>]) -> Self {
+        let leases = |snapshot: &'a SourceSnapshot| snapshot.leases.iter().map(Lease::of).collect();
+        let source =
+            |snapshot: &'a Arc<SourceSnapshot>| Source { source: Health::of(snapshot), leases: leases(snapshot) };
+        Self { version: VERSION, sources: snapshots.iter().map(source).collect() }
+    }
+}
+
+fn snapshots() -> Vec<Arc<SourceSnapshot>> {
+    sample::snapshots().into_iter().map(Arc::new).collect()
+}
+
 #[test]
 fn the_json_of_every_state() {
-    let snapshots = sample::snapshots();
-    let snapshots: Vec<_> = snapshots.iter().collect();
-    let json = serde_json::to_string_pretty(&Document::of(&snapshots)).unwrap();
+    let json = serde_json::to_string_pretty(&Document::of(&snapshots())).unwrap();
     Schema::new().validate("all", &json);
     golden::assert_matches("leases.json", &(json + "\n"));
+}
+
+#[test]
+fn a_document_in_pieces_is_the_document_whatever_sources_it_has() {
+    let lengths = [0, 1, LEASES_A_PIECE - 1, LEASES_A_PIECE, LEASES_A_PIECE + 1, 3 * LEASES_A_PIECE];
+    let many: Vec<_> = lengths.into_iter().map(|leases| Arc::new(sample::many(leases))).collect();
+    for sources in [&[][..], &snapshots()[..], &many[..], &many[..1], &many[4..5]] {
+        let whole = serde_json::to_string(&Document::of(sources)).unwrap() + "\n";
+        assert!(String::from_utf8(to_vec(sources)).unwrap() == whole, "{} sources", sources.len());
+        let pieces: Vec<_> = DocumentPieces::new(sources.to_vec()).collect();
+        assert!(pieces.iter().all(|piece| !piece.is_empty() && piece.len() < 256 * 1024));
+    }
 }
 
 #[test]
@@ -66,9 +103,9 @@ fn what_the_readme_shows_of_it_is_of_this_schema() {
 
 #[test]
 fn the_schema_refuses_what_is_missing_unknown_or_of_another_version() {
-    let snapshots = sample::snapshots();
+    let snapshots = snapshots();
     let one: Value = serde_json::to_value(LeaseDocument::of(&snapshots[0], "retention").unwrap()).unwrap();
-    let all: Value = serde_json::to_value(Document::of(&snapshots.iter().collect::<Vec<_>>())).unwrap();
+    let all: Value = serde_json::to_value(Document::of(&snapshots)).unwrap();
     let schema = Schema::new();
     let changed = |document: &Value, change: &dyn Fn(&mut Value)| {
         let mut document = document.clone();
@@ -116,8 +153,7 @@ fn strings(labels: &[impl ToString]) -> BTreeSet<String> {
 
 #[test]
 fn no_holder_is_named() {
-    let snapshots = sample::snapshots();
-    let json = String::from_utf8(to_vec(&snapshots.iter().collect::<Vec<_>>()).unwrap()).unwrap();
+    let json = String::from_utf8(to_vec(&snapshots())).unwrap();
     for holder in ["worker-a", "worker-b", "host-1", "host-2", "host-3", "app-2"] {
         assert!(!json.contains(holder), "{holder}");
     }
@@ -129,6 +165,6 @@ fn an_epoch_beyond_what_a_double_holds_is_exact() {
     let Observation::Seen(evidence) = &mut snapshot.leases[0].observation else { panic!("not seen") };
     let Tenure::Holder(holding) = &mut evidence.tenure else { panic!("not held") };
     holding.epoch = Some(Epoch(u64::MAX));
-    let json = String::from_utf8(to_vec(&[&snapshot]).unwrap()).unwrap();
+    let json = String::from_utf8(to_vec(&[Arc::new(snapshot)])).unwrap();
     assert!(json.contains(r#""epoch":"18446744073709551615""#), "{json}");
 }

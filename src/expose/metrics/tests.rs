@@ -2,11 +2,13 @@
 
 use std::collections::BTreeSet;
 
+use bytes::Bytes;
+
 use super::super::{golden, sample};
 use super::*;
 
-fn rendered(exposition: &Exposition, snapshots: &[SourceSnapshot]) -> Vec<Rendered> {
-    snapshots.iter().map(|snapshot| Renderer::new(exposition.clone()).render(snapshot)).collect()
+fn sources(snapshots: &[SourceSnapshot]) -> Vec<Arc<SourceMetrics>> {
+    snapshots.iter().map(|snapshot| Arc::new(SourceMetrics::new(Arc::new(snapshot.clone())))).collect()
 }
 
 fn text(exposition: &Exposition, snapshots: &[SourceSnapshot]) -> String {
@@ -14,9 +16,14 @@ fn text(exposition: &Exposition, snapshots: &[SourceSnapshot]) -> String {
 }
 
 fn text_as(format: Format, exposition: &Exposition, snapshots: &[SourceSnapshot]) -> String {
-    let rendered = rendered(exposition, snapshots);
-    let chunks = exposition.joined(format, &rendered.iter().collect::<Vec<_>>());
-    String::from_utf8(chunks.concat()).unwrap() + format.end()
+    let pieces: Vec<_> = exposition.text(format, sources(snapshots), vec![format.end().into()]).collect();
+    String::from_utf8(pieces.concat()).unwrap()
+}
+
+fn unpacked(stream: &[Bytes]) -> String {
+    let (stream, mut text) = (stream.concat(), String::new());
+    std::io::Read::read_to_string(&mut flate2::read::GzDecoder::new(&stream[..]), &mut text).unwrap();
+    text
 }
 
 #[test]
@@ -38,34 +45,70 @@ fn both_formats_have_the_same_samples() {
 }
 
 #[test]
-fn both_formats_share_the_pieces_of_one_rendering() {
+fn sources_that_are_compressed_one_by_one_are_the_text_in_either_format_and_of_any_choice_of_sources() {
     let whole = Exposition::without(|_| false);
-    let rendered = rendered(&whole, &[sample::many(1_000)]);
-    let places = |format| -> BTreeSet<_> {
-        let chunks = whole.joined(format, &[&rendered[0]]);
-        chunks.into_iter().filter(|chunk| !chunk.starts_with(b"#")).map(|chunk| chunk.as_ptr()).collect()
-    };
-    assert_eq!(places(Format::Text), places(Format::OpenMetrics));
-    assert!(places(Format::Text).len() > 20);
-}
-
-#[test]
-fn what_is_compressed_source_by_source_is_the_joined_text_in_either_format_and_of_any_choice_of_sources() {
-    let whole = Exposition::without(|_| false);
-    let rendered = rendered(&whole, &sample::snapshots());
-    let compressed: Vec<_> = rendered.iter().map(|rendered| rendered.compressed().unwrap()).collect();
+    let all = sources(&sample::snapshots());
+    let compressed: Vec<_> = all.iter().map(|source| whole.compress(source, None).unwrap()).collect();
     let rest = [Bytes::from_static(b"own 1\n"), Bytes::from_static(b"# EOF\n")];
     for format in Format::ALL {
         for choice in [&[0, 1, 2, 3, 4][..], &[3], &[4, 2], &[]] {
-            let text: Vec<_> = choice.iter().map(|at| &rendered[*at]).collect();
-            let parts: Vec<_> = choice.iter().map(|at| &compressed[*at]).collect();
-            let stream = whole.joined_gzip(format, &parts, &rest).unwrap().concat();
-            let mut unpacked = Vec::new();
-            std::io::Read::read_to_end(&mut flate2::read::GzDecoder::new(&stream[..]), &mut unpacked).unwrap();
-            let expected = [whole.joined(format, &text).concat(), rest.concat()].concat();
-            assert!(unpacked == expected, "{format:?} {choice:?}");
+            let chosen: Vec<_> = choice.iter().map(|at| Arc::clone(&all[*at])).collect();
+            let parts: Vec<_> = choice.iter().map(|at| (&*all[*at], &compressed[*at])).collect();
+            let stream = whole.joined_gzip(format, &parts, &rest).unwrap();
+            let expected: Vec<_> = whole.text(format, chosen, rest.to_vec()).collect();
+            assert!(unpacked(&stream).as_bytes() == expected.concat(), "{format:?} {choice:?}");
         }
     }
+}
+
+/// How many blocks a reading takes from the one before it, of how many.
+fn shared(before: &CompressedMetrics, after: &CompressedMetrics) -> (usize, usize) {
+    before.blocks().zip(after.blocks()).fold((0, 0), |(shared, all), (before, after)| {
+        (shared + usize::from(before.as_ptr() == after.as_ptr()), all + 1)
+    })
+}
+
+#[test]
+fn a_block_is_compressed_again_only_when_one_of_its_values_or_names_changed_and_the_text_is_always_the_readings() {
+    let whole = Exposition::without(|_| false);
+    let before = sample::many(3 * BLOCK);
+    let first = whole.compress(&sources(&[before.clone()])[0], None).unwrap();
+    let compress = |snapshot: &SourceSnapshot| {
+        let source = &sources(&[snapshot.clone()])[0];
+        let compressed = whole.compress(source, Some(&first)).unwrap();
+        let stream = whole.joined_gzip(Format::Text, &[(source, &compressed)], &[]).unwrap();
+        assert!(unpacked(&stream) == text(&whole, &[snapshot.clone()]));
+        shared(&first, &compressed)
+    };
+    let all = first.blocks().count();
+    assert_eq!(compress(&before), (all, all), "nothing changed");
+
+    let mut other_epoch = before.clone();
+    let at = BLOCK + 7;
+    other_epoch.leases[at].anomalies.count(crate::lease::Anomaly::ClockSkew);
+    assert_eq!(compress(&other_epoch), (all - 1, all), "one counter of one lease");
+
+    let mut renamed = before.clone();
+    renamed.leases[at].lease = "lease-another".into();
+    assert_eq!(compress(&renamed), (all - all / 3, all), "all families of its block");
+
+    let mut fewer = before.clone();
+    fewer.leases.truncate(2 * BLOCK + 1);
+    assert!(compress(&fewer).0 >= all / 3 * 2 - 1);
+
+    let mut other_source = before;
+    other_source.source = "another".into();
+    assert_eq!(compress(&other_source).0, 0);
+}
+
+#[test]
+fn blocks_of_other_families_are_never_taken() {
+    let (whole, fewer) = (Exposition::without(|_| false), Exposition::without(|name| name == "lease_state"));
+    let source = &sources(&[sample::many(BLOCK)])[0];
+    let first = whole.compress(source, None).unwrap();
+    let second = fewer.compress(source, Some(&first)).unwrap();
+    let stream = fewer.joined_gzip(Format::Text, &[(source, &second)], &[]).unwrap();
+    assert!(unpacked(&stream) == text(&fewer, &[sample::many(BLOCK)]));
 }
 
 #[test]
@@ -119,26 +162,18 @@ fn dropped_families_are_gone_and_nothing_else_is() {
 }
 
 #[test]
-fn a_buffer_is_used_again_only_once_nobody_reads_it() {
-    let snapshots = sample::snapshots();
-    let mut renderer = Renderer::new(Exposition::without(|_| false));
-    let first = renderer.render(&snapshots[0]);
-    let places = |rendered: &Rendered| {
-        let first = rendered.families.iter().map(|pieces| pieces.first());
-        first.map(|piece| piece.map(|piece| piece.as_ptr())).collect::<Vec<_>>()
-    };
-    let (held, before) = (first.families[0].clone(), places(&first));
-    renderer.take_back(first);
-    let second = renderer.render(&snapshots[0]);
-    assert_eq!(held, second.families[0]);
-    assert_ne!(places(&second)[0], before[0]);
-    assert_eq!(places(&second)[1..], before[1..]);
-}
-
-#[test]
-fn more_leases_than_go_through_at_once_come_out_in_order() {
+fn more_leases_than_a_block_come_out_in_order() {
     let text = text(&Exposition::without(|name| name != "lease_epoch"), &[sample::many(3 * BLOCK + 1)]);
     let leases: Vec<_> = text.lines().skip(2).collect();
     assert_eq!(leases.len(), 3 * BLOCK + 1);
     assert!(leases.is_sorted());
+}
+
+#[test]
+fn the_text_of_many_leases_comes_in_pieces_of_bounded_length() {
+    let whole = Exposition::without(|_| false);
+    let pieces: Vec<_> = whole.text(Format::Text, sources(&[sample::many(2_000)]), Vec::new()).collect();
+    assert!(pieces.len() > 50, "{}", pieces.len());
+    let (last, others) = pieces.split_last().unwrap();
+    assert!(others.iter().all(|piece| (64 * 1024..128 * 1024).contains(&piece.len())) && !last.is_empty());
 }

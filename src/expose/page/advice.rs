@@ -95,7 +95,7 @@ impl Advice {
                 Alert::StateUnknown,
                 &[
                     "Wait for as long as stall_after. If it comes back, looks fail or come too seldom: they must be closer \
-                   together than stall_after. A lease beyond max_leases is never looked at.",
+                   together than stall_after. A lease beyond max_leases, or with more than 1000 rows, is never looked at.",
                 ],
             ),
         };

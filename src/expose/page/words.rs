@@ -35,7 +35,7 @@ pub(super) const fn fault(fault: RowFault) -> &'static str {
         RowFault::NoName => "without a lease name",
         RowFault::NameTooLong => "with a name longer than 1 KiB",
         RowFault::Duplicate => "beside others of the same lease",
-        RowFault::OverLimit => "of leases beyond max_leases",
+        RowFault::OverLimit => "beyond max_leases, or beyond the 1000 of one lease",
     }
 }
 

@@ -60,7 +60,14 @@ fn since(acquired: i64, row: Row) -> Row {
 }
 
 fn take_in(memory: &mut Memory, now: i64, rows: Vec<Row>) -> SourceSnapshot {
-    let reading = Reading { store_now: t(now), columns: Columns::all(), rows, rejected: Vec::new(), over_limit: 0 };
+    let reading = Reading {
+        store_now: t(now),
+        columns: Columns::all(),
+        rows,
+        rejected: Vec::new(),
+        over_limit: 0,
+        last_kept: None,
+    };
     take_in_reading(memory, now, reading)
 }
 
@@ -171,7 +178,14 @@ fn the_time_of_work_that_the_store_has_forgotten_still_counts() {
             let row = Row { progress_at: progress.map(t), due: Some(due), ..row("a", "h", 1, now) };
             let row = Row { epoch: None, progress_epoch: None, progress_cursor: None, expires_at: None, ..row };
             let row = Row { oldest_due_at: (due > 0).then_some(t(20)), ..row };
-            let reading = Reading { store_now: t(now), columns, rows: vec![row], rejected: Vec::new(), over_limit: 0 };
+            let reading = Reading {
+                store_now: t(now),
+                columns,
+                rows: vec![row],
+                rejected: Vec::new(),
+                over_limit: 0,
+                last_kept: None,
+            };
             let snapshot = take_in_reading(&mut memory, now, reading);
             (said(&snapshot, "a"), status(&snapshot, "a").evidence().unwrap().progress)
         };
@@ -196,7 +210,7 @@ fn a_run_that_is_claimed_goes_on_from_what_the_runs_before_it_did() {
         let stuck = Row { progress_at: Some(t(-7_200)), oldest_due_at: Some(t(-7_000)), ..row("a", "h", 1, 10) };
         let stuck = Row { acquired_at: None, epoch: None, expires_at: None, progress_epoch: None, ..stuck };
         let rows = vec![Row { progress_cursor: None, due: None, ..stuck }];
-        let reading = Reading { store_now: t(10), columns, rows, rejected: Vec::new(), over_limit: 0 };
+        let reading = Reading { store_now: t(10), columns, rows, rejected: Vec::new(), over_limit: 0, last_kept: None };
         assert_eq!(said(&take_in_reading(&mut memory, 10, reading), "a"), said_of_it, "{kind}");
     }
 }
@@ -209,7 +223,14 @@ fn without_epochs_on_it_progress_counts_for_a_new_holder_only_once_it_is_surely_
         let row = Row { progress_cursor: Some(Cursor::Number(cursor)), due: Some(1), ..row("a", holder, epoch, now) };
         let row = Row { acquired_at: None, expires_at: None, progress_at: None, progress_epoch: None, ..row };
         let columns = columns.into_iter().collect();
-        let reading = Reading { store_now: t(now), columns, rows: vec![row], rejected: Vec::new(), over_limit: 0 };
+        let reading = Reading {
+            store_now: t(now),
+            columns,
+            rows: vec![row],
+            rejected: Vec::new(),
+            over_limit: 0,
+            last_kept: None,
+        };
         said(&take_in_reading(&mut memory, now, reading), "a")
     };
     assert_eq!(look(10, "h", 1, 1), (State::Unknown, Reason::NotObservedYet));
@@ -223,11 +244,78 @@ fn a_lease_beyond_those_that_were_read_is_not_known_to_be_absent() {
     let mut memory = memory(RULES);
     take_in(&mut memory, 10, vec![row("a", "h", 1, 10), row("z", "h", 1, 10)]);
     let rows = vec![row("b", "h", 1, 20), row("c", "h", 1, 20)];
-    let reading = Reading { store_now: t(20), columns: Columns::all(), rows, rejected: Vec::new(), over_limit: 7 };
+    let last_kept = Some("c".into());
+    let reading =
+        Reading { store_now: t(20), columns: Columns::all(), rows, rejected: Vec::new(), over_limit: 7, last_kept };
     let snapshot = take_in_reading(&mut memory, 20, reading);
     assert_eq!(said(&snapshot, "a"), (State::NoLeader, Reason::Absent));
     assert_eq!(said(&snapshot, "z"), (State::Unknown, Reason::NotObservedYet));
     assert_eq!(said(&snapshot, "named"), (State::Unknown, Reason::NotObservedYet));
+}
+
+#[test]
+fn a_lease_that_is_absent_is_known_to_be_though_rows_of_another_were_left_out() {
+    let mut memory = memory(RULES);
+    take_in(&mut memory, 10, vec![row("a", "h", 1, 10), row("z", "h", 1, 10)]);
+    let rows = vec![row("a", "h", 1, 20)];
+    let reading = Reading {
+        store_now: t(20),
+        columns: Columns::all(),
+        rows,
+        rejected: Vec::new(),
+        over_limit: 7,
+        last_kept: None,
+    };
+    let snapshot = take_in_reading(&mut memory, 20, reading);
+    assert_eq!(said(&snapshot, "z"), (State::NoLeader, Reason::Absent));
+}
+
+#[test]
+fn of_a_lease_with_more_members_than_are_looked_at_nothing_is_claimed() {
+    // Each of these would be proven by its rows, if they were all that there are.
+    let (now, old) = (1_000, 10);
+    let working = Row { progress_at: Some(t(now)), ..row("a", "h", 1, now) };
+    let stalled = Row { progress_at: Some(t(old)), due: Some(3), oldest_due_at: Some(t(old)), ..row("a", "h", 1, now) };
+    let idle = Row { progress_at: Some(t(old)), due: Some(0), ..row("a", "h", 1, now) };
+    let expired = Row { renewed_at: Some(t(old)), expires_at: Some(t(old + 1)), ..row("a", "h", 1, old) };
+    for (member, whole) in
+        [(working, State::Active), (stalled, State::Stalled), (idle, State::Idle), (expired, State::NoLeader)]
+    {
+        for (kind, left_out, said_of_it) in [
+            (Kind::Registry, false, whole),
+            (Kind::Registry, true, State::Unknown),
+            // Where one holder is the rule, several records are wrong whatever else there is.
+            (Kind::Standing, true, State::Unknown),
+        ] {
+            let mut memory = memory(Rules { kind, ..RULES });
+            let other = Row { holder: Some("i".into()), ..member.clone() };
+            let more = RejectedRow { lease: Some("a".into()), column: Column::Lease, fault: RowFault::OverLimit };
+            let reading = Reading {
+                store_now: t(now),
+                columns: Columns::all(),
+                rows: vec![member.clone(), other],
+                rejected: left_out.then_some(more).into_iter().collect(),
+                over_limit: if left_out { 6 } else { 0 },
+                last_kept: None,
+            };
+            let snapshot = take_in_reading(&mut memory, now, reading);
+            let a = status(&snapshot, "a");
+            assert_eq!(a.verdict.state, said_of_it, "{kind} {whole}");
+            let why = match (kind, left_out) {
+                (_, false) => None,
+                (Kind::Registry, true) => Some(Unseen::MembersLeftOut),
+                _ => Some(Unseen::Duplicate),
+            };
+            let unseen = match a.observation {
+                Observation::Unseen(why) => Some(why),
+                Observation::Seen(_) => None,
+            };
+            assert_eq!(unseen, why);
+            let rejected = &snapshot.health.rejected_now;
+            assert_eq!(rejected.rows(RowFault::OverLimit), if left_out { 7 } else { 0 });
+            assert_eq!(rejected.leases(RowFault::OverLimit).len(), usize::from(left_out));
+        }
+    }
 }
 
 #[test]
@@ -236,7 +324,14 @@ fn a_claim_that_came_and_went_between_two_looks_is_not_accused() {
     let columns = [Column::Lease, Column::Holder, Column::ProgressAt, Column::Due].into_iter().collect();
     let mut look = |now, progress| {
         let row = Row { lease: Some("a".into()), progress_at: Some(t(progress)), due: Some(0), ..Row::default() };
-        let reading = Reading { store_now: t(now), columns, rows: vec![row], rejected: Vec::new(), over_limit: 0 };
+        let reading = Reading {
+            store_now: t(now),
+            columns,
+            rows: vec![row],
+            rejected: Vec::new(),
+            over_limit: 0,
+            last_kept: None,
+        };
         said(&take_in_reading(&mut memory, now, reading), "a")
     };
     assert_eq!(look(10, 1), (State::Idle, Reason::NothingDue));
@@ -294,6 +389,7 @@ fn a_bad_row_costs_its_own_lease_alone_and_keeps_the_order_of_names() {
             RejectedRow { lease: None, column: Column::Lease, fault: RowFault::NoName },
         ],
         over_limit: 5,
+        last_kept: None,
     };
     let snapshot = take_in_reading(&mut memory, 10, reading);
     let names: Vec<_> = snapshot.leases.iter().map(|status| &*status.lease).collect();
@@ -316,7 +412,8 @@ fn what_a_reading_did_not_use_is_said_of_that_reading_alone_with_the_names_of_a_
         let mut rejected: Vec<_> = names.iter().map(|name| bad(Some(name), RowFault::OutOfRange)).collect();
         rejected.push(bad(None, RowFault::NoName));
         let rows = vec![row("y", "h", 1, at), row("y", "i", 1, at)];
-        let reading = Reading { store_now: t(at), columns: Columns::all(), rows, rejected, over_limit: 7 };
+        let reading =
+            Reading { store_now: t(at), columns: Columns::all(), rows, rejected, over_limit: 7, last_kept: None };
         let snapshot = take_in_reading(&mut memory, at, reading);
         let now = &snapshot.health.rejected_now;
         let said = |fault| (now.rows(fault), now.leases(fault).iter().map(|lease| &**lease).collect::<Vec<_>>());
@@ -354,6 +451,7 @@ fn a_registry_is_held_while_any_holder_is_fresh() {
             rows,
             rejected: Vec::new(),
             over_limit: 0,
+            last_kept: None,
         };
         take_in_reading(&mut memory, now, reading)
     };

@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use proptest::prelude::*;
 use tracing::{debug, error, info, warn};
+use tracing_subscriber::layer::SubscriberExt;
 
-use super::journal::Journal;
-use super::subscriber::Lines;
+use super::layer::LogLayer;
 use super::{ACT, Format, Level};
 use crate::expose::is_hidden;
 
@@ -204,8 +204,8 @@ fn the_same_is_said_once_but_each_time_if_somebody_asked_for_it() {
 #[test]
 fn what_was_held_back_is_written_though_nothing_more_happens() {
     let (sender, receiver) = channel();
-    let journal = Journal::with_period(Sent(sender), Format::Logfmt, Duration::from_millis(20));
-    tracing::subscriber::with_default(Lines::new(Level::Info, journal.clone()), || {
+    let log = LogLayer::with_period(Sent(sender), Level::Info, Format::Logfmt, Duration::from_millis(20));
+    tracing::subscriber::with_default(tracing_subscriber::registry().with(log), || {
         for number in 0..3_u64 {
             warn!(source = "a", "bad");
             info!(source = "a", number, "good");
@@ -229,12 +229,12 @@ fn what_was_held_back_is_written_though_nothing_more_happens() {
 #[test]
 fn what_was_held_back_is_written_at_the_end() {
     let (sender, receiver) = channel();
-    let journal = Journal::new(Sent(sender), Format::Logfmt);
-    tracing::subscriber::with_default(Lines::new(Level::Info, journal.clone()), || {
+    let log = LogLayer::new(Sent(sender), Level::Info, Format::Logfmt);
+    tracing::subscriber::with_default(tracing_subscriber::registry().with(log.clone()), || {
         (0..4).for_each(|_| warn!(source = "a", "bad"));
     });
     assert_eq!(receiver.try_iter().count(), 1);
-    journal.finish();
+    log.finish();
     let rest: Vec<_> = receiver.try_iter().collect();
     assert!(rest.len() == 1 && rest[0].ends_with("msg=bad source=a suppressed=2\n"), "{rest:?}");
 }

@@ -1,6 +1,8 @@
 //! A server, who asks it, and how.
 
 use std::fmt;
+#[cfg(any(feature = "postgres", feature = "redis"))]
+use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
 
@@ -68,7 +70,7 @@ impl ServerAddress {
     #[cfg(any(feature = "postgres", feature = "redis"))]
     pub(in crate::scheduler) fn password(&self) -> Result<Option<String>, ProtocolError> {
         let Some(path) = &self.password_file else { return Ok(None) };
-        let text = std::fs::read_to_string(path).map_err(|_| ProtocolError::PasswordFile)?;
+        let text = text(path).map_err(|_| ProtocolError::PasswordFile)?;
         Ok(Some(text.trim_end_matches(['\r', '\n']).to_owned()))
     }
 
@@ -90,6 +92,22 @@ impl ServerAddress {
     pub(super) fn is_this_machine(&self) -> bool {
         self.host == "localhost" || self.host.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
     }
+}
+
+/// The text of a regular file or a pipe. A device may have no end.
+#[cfg(any(feature = "postgres", feature = "redis"))]
+fn text(path: &Path) -> io::Result<String> {
+    use std::io::Read as _;
+    use std::os::unix::fs::FileTypeExt as _;
+
+    const LONGEST: u64 = 64 * 1024;
+    let kind = std::fs::metadata(path)?.file_type();
+    if !kind.is_file() && !kind.is_fifo() {
+        return Err(io::ErrorKind::InvalidInput.into());
+    }
+    let mut text = String::new();
+    let length = std::fs::File::open(path)?.take(LONGEST + 1).read_to_string(&mut text)?;
+    if length as u64 > LONGEST { Err(io::ErrorKind::FileTooLarge.into()) } else { Ok(text) }
 }
 
 impl fmt::Debug for ServerAddress {

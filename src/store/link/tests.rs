@@ -41,7 +41,7 @@ impl Script {
 impl Driver for Script {
     type Connection = Arc<()>;
 
-    async fn connect(&self) -> Result<Arc<()>, ReadError> {
+    async fn connect(&self, _: Instant) -> Result<Arc<()>, ReadError> {
         Self::step(self.connects.get(self.connected.fetch_add(1, Ordering::Relaxed))).await?;
         Ok(Arc::clone(&self.open))
     }
@@ -55,6 +55,7 @@ impl Driver for Script {
                 rows: Vec::new(),
                 rejected: Vec::new(),
                 over_limit: 0,
+                last_kept: None,
             },
             at: At { began: Duration::ZERO, ended: Duration::ZERO },
             clock_offset: 0.0,

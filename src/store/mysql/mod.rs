@@ -20,7 +20,7 @@ use tokio::time::Instant;
 
 use super::column::{Value, columns};
 use super::link::{Driver, Link};
-use super::rows::{Decoder, no_row};
+use super::rows::{Decoder, give_way, no_row};
 use super::transport::{Pem, pem};
 use super::{Host, ReadError, ReadResult, Scope, Server, SessionZone, Statement, Store, Tls, Zone};
 use crate::clock;
@@ -60,8 +60,8 @@ pub(super) struct Open {
 impl Driver for Reader {
     type Connection = Open;
 
-    async fn connect(&self) -> Result<Open, ReadError> {
-        let options = self.database.options()?;
+    async fn connect(&self, deadline: Instant) -> Result<Open, ReadError> {
+        let options = self.database.options(deadline).await?;
         let connected = match options.connect().await {
             // Who listens on this machine need not be proven, so there it can have what it wants.
             Err(error) if wants_protection(&error) && self.database.server.host.is_local() => {
@@ -108,6 +108,7 @@ impl Reader {
                 (Some(bytes), Some(kind)) => kind.value(bytes, self.database.time_zone),
                 _ => Value::Null,
             })?;
+            give_way().await;
             row = rows.try_next().await.map_err(|error| asked.error(error))?;
         }
         decoder.finish(at, wall_clock)
@@ -121,7 +122,7 @@ impl Database {
         Box::new(Link::new(Reader { database: self, scope }))
     }
 
-    fn options(&self) -> Result<MySqlConnectOptions, ReadError> {
+    async fn options(&self, deadline: Instant) -> Result<MySqlConnectOptions, ReadError> {
         let Self { server, name, .. } = self;
         // What the library would set of its own accord is set before each read, or left as the server has it.
         let options = MySqlConnectOptions::new()
@@ -139,7 +140,7 @@ impl Database {
             Host::Socket(path) => options.socket(path),
         };
         let options = match &server.password {
-            Some(file) => options.password(file.read()?.reveal()),
+            Some(file) => options.password(file.read(deadline).await?.reveal()),
             None => options,
         };
         let Tls::Verify { ca_file, identity } = &server.tls else {
@@ -147,13 +148,13 @@ impl Database {
         };
         let options = options.ssl_mode(MySqlSslMode::VerifyIdentity);
         let options = match ca_file {
-            Some(file) => options.ssl_ca_from_pem(pem("ca_file", file, Pem::Certificate)?),
+            Some(file) => options.ssl_ca_from_pem(pem("ca_file", file, Pem::Certificate, deadline).await?),
             None => options,
         };
         Ok(match identity {
             Some(identity) => options
-                .ssl_client_cert_from_pem(pem("cert_file", &identity.cert_file, Pem::Certificate)?)
-                .ssl_client_key_from_pem(pem("key_file", &identity.key_file, Pem::Key)?),
+                .ssl_client_cert_from_pem(pem("cert_file", &identity.cert_file, Pem::Certificate, deadline).await?)
+                .ssl_client_key_from_pem(pem("key_file", &identity.key_file, Pem::Key, deadline).await?),
             None => options,
         })
     }

@@ -66,7 +66,7 @@ async fn a_password_that_a_server_takes_over_protected_connections_alone_is_sent
     let file = folder.path().join("password");
     std::fs::write(&file, "planted").unwrap();
     let reader = reader(port, "planted", "planted", &file, Statement::Fixed("SELECT 'planted'".into()));
-    let error = reader.connect().await.map(drop).unwrap_err();
+    let error = reader.connect(Instant::now() + Duration::from_secs(60)).await.map(drop).unwrap_err();
     assert_eq!(server.join().unwrap(), (0, SSL));
     // The second connection was cut off; whatever went wrong, nothing of it is told.
     assert!(matches!(error, ReadError::Unreachable(_)) && !error.to_string().contains("planted"), "{error}");

@@ -1,10 +1,12 @@
 //! PostgreSQL's errors, by who must act on them.
 
-use sqlx::Error;
-use sqlx::postgres::PgDatabaseError;
+use std::io;
+
+use fallible_iterator::FallibleIterator;
+use postgres_protocol::message::backend::ErrorResponseBody;
 
 use crate::store::ReadError;
-use crate::store::transport::{broken, unprotected};
+use crate::store::transport::broken;
 use crate::store::wording::names_only;
 
 /// Why a reading was not made.
@@ -12,19 +14,65 @@ use crate::store::wording::names_only;
 pub(super) enum Failure {
     /// The reason is told.
     Told(ReadError),
-    /// The server, or the way to it, failed.
-    Sqlx(Error),
-    /// The prepared statement is not there any more, so it has to be prepared again.
-    StatementGone,
+    /// The way to the server failed.
+    Io(io::Error),
+    /// What answers says something that no server says there.
+    Protocol,
+    /// What answers announces a message that is longer than any may be.
+    TooLong,
+    /// The server answered with an error.
+    Server(ServerError),
+}
+
+/// An error of the server's, as far as it is looked at.
+#[derive(Debug)]
+pub(super) struct ServerError {
+    code: String,
+    message: String,
+    /// Which character of the statement it is about, from 1.
+    position: Option<usize>,
+}
+
+impl ServerError {
+    pub(super) fn of(body: &ErrorResponseBody) -> Result<Self, Failure> {
+        let (mut code, mut message, mut position) = (None, None, None);
+        let mut fields = body.fields();
+        while let Some(field) = fields.next().map_err(|_| Failure::Protocol)? {
+            // Before the encodings are agreed on, and of a database without one, it need not be UTF-8.
+            let text = || String::from_utf8_lossy(field.value_bytes()).into_owned();
+            match field.type_() {
+                b'C' => code = Some(text()),
+                b'M' => message = Some(text()),
+                b'P' => position = text().parse().ok(),
+                _ => {}
+            }
+        }
+        Ok(Self { code: code.ok_or(Failure::Protocol)?, message: message.unwrap_or_default(), position })
+    }
 }
 
 impl Failure {
-    /// The reason; `sql` is what was asked.
-    pub(super) fn into_read_error(self, sql: &str) -> ReadError {
+    /// Says whose turn it is, of what went wrong before anything of the configuration was asked.
+    pub(super) fn before_query(self) -> ReadError {
+        match self {
+            Self::Server(error) if error.code == "08P01" => ReadError::Refused(
+                "a pooler in between refuses the connection, or a transaction: look at its log and its pool mode (08P01)"
+                    .to_owned(),
+            ),
+            failure => failure.of_query(""),
+        }
+    }
+
+    /// Says whose turn it is. Nothing of an error's text is passed on but names that stand in the statement.
+    pub(super) fn of_query(self, sql: &str) -> ReadError {
         match self {
             Self::Told(error) => error,
-            Self::Sqlx(error) => of_query(error, sql),
-            Self::StatementGone => ReadError::Refused("the server keeps losing the prepared statement".to_owned()),
+            Self::Io(error) => broken(&error),
+            Self::Protocol => ReadError::Unreachable("what answers does not speak PostgreSQL's protocol".to_owned()),
+            Self::TooLong => ReadError::Unreachable(
+                "what answers sends a message of more than 64 MiB, for which no memory is given".to_owned(),
+            ),
+            Self::Server(error) => answered(&error, sql),
         }
     }
 }
@@ -35,12 +83,15 @@ impl From<ReadError> for Failure {
     }
 }
 
-impl From<Error> for Failure {
-    fn from(error: Error) -> Self {
-        match error.as_database_error().and_then(|error| error.code()).as_deref() {
-            Some("26000") => Self::StatementGone,
-            _ => Self::Sqlx(error),
-        }
+impl From<io::Error> for Failure {
+    fn from(error: io::Error) -> Self {
+        Self::Io(error)
+    }
+}
+
+impl From<ServerError> for Failure {
+    fn from(error: ServerError) -> Self {
+        Self::Server(error)
     }
 }
 
@@ -52,38 +103,16 @@ pub(super) fn standby() -> ReadError {
     )
 }
 
-/// Says whose turn it is, of what went wrong before anything of the configuration was asked.
-pub(super) fn read_error(error: Error) -> ReadError {
-    match error.as_database_error().and_then(|error| error.code()).as_deref() {
-        Some("08P01") => ReadError::Refused(
-            "no transaction is allowed: a pooler in statement mode cannot be read through, one in transaction mode can"
-                .to_owned(),
-        ),
-        _ => of_query(error, ""),
-    }
-}
-
-/// Says whose turn it is. Nothing of an error's text is passed on but names that stand in the statement.
-pub(super) fn of_query(error: Error, sql: &str) -> ReadError {
-    match error {
-        Error::Database(error) => match error.try_downcast::<PgDatabaseError>() {
-            Ok(error) => answered(error.code(), error.message(), sql),
-            Err(_) => ReadError::Refused("the server answered with an error".to_owned()),
-        },
-        Error::Io(error) => broken(&error),
-        Error::Tls(error) => unprotected(&error.to_string()),
-        Error::Configuration(_) => {
-            ReadError::Refused("the password, or a file that `tls` names, cannot be used".to_owned())
-        }
-        Error::Protocol(_) => ReadError::Unreachable("what answers does not speak PostgreSQL's protocol".to_owned()),
-        _ => ReadError::Unreachable("the connection failed".to_owned()),
-    }
+/// What to say of a query that fills parameters.
+pub(super) fn parameters() -> ReadError {
+    ReadError::SchemaMismatch("the query has parameters; nothing fills them".to_owned())
 }
 
 /// The server's own error, by its SQLSTATE: see "PostgreSQL Error Codes" in its documentation.
-fn answered(code: &str, message: &str, sql: &str) -> ReadError {
-    let named = || format!("PostgreSQL: {}", naming(code, message, sql));
-    match code {
+fn answered(error: &ServerError, sql: &str) -> ReadError {
+    let ServerError { code, message, position } = error;
+    let named = || format!("PostgreSQL: {}", naming(code, message, *position, sql));
+    match code.as_str() {
         "57014" => ReadError::Timeout("the query ran into the server's time limit".to_owned()),
         "55P03" => ReadError::Timeout("a table stayed locked by others for too long".to_owned()),
         "28P01" | "28000" => {
@@ -93,7 +122,7 @@ fn answered(code: &str, message: &str, sql: &str) -> ReadError {
         "53300" => ReadError::Refused("the server has no connection left".to_owned()),
         "42501" if message.contains("row-level security") => ReadError::Refused(format!(
             "row-level security hides rows from the exporter ({}); let its user bypass it, or read a view",
-            naming(code, message, sql)
+            naming(code, message, *position, sql)
         )),
         "42501" => ReadError::Refused(named()),
         // Schemas that the user may not use are passed over in silence.
@@ -104,7 +133,7 @@ fn answered(code: &str, message: &str, sql: &str) -> ReadError {
         "0A000" if message.contains("during recovery") => standby(),
         "22021" => ReadError::InvalidRecord("a stored text cannot be converted to UTF-8 (22021)".to_owned()),
         "25006" => ReadError::SchemaMismatch("the query would write; it must be one SELECT".to_owned()),
-        "08P01" => ReadError::SchemaMismatch("the query has parameters; nothing fills them".to_owned()),
+        "08P01" => parameters(),
         "42601" if message.contains("multiple commands") => {
             ReadError::SchemaMismatch("the query is more than one statement; it must be one SELECT".to_owned())
         }
@@ -132,14 +161,23 @@ const WORDS: &str = "a aggregate aggregates ambiguous an appear are be bigint bo
 
 /// The message where it only names what the statement names too; else what the code stands for. Any other message may
 /// repeat a value.
-fn naming(code: &str, message: &str, sql: &str) -> String {
+fn naming(code: &str, message: &str, position: Option<usize>, sql: &str) -> String {
     let words: Vec<&str> = WORDS.split_whitespace().collect();
     match code {
-        "42601" => "syntax error".to_owned(),
+        "42601" => format!("syntax error{}", position.and_then(|position| place(position, sql)).unwrap_or_default()),
         _ if names_only(message, &words, sql) => message.to_owned(),
         "42501" => format!("permission denied for something that the query reads ({code})"),
         _ => format!("it does not accept the query ({code})"),
     }
+}
+
+/// Where in the query a character is, both from 1.
+fn place(position: usize, sql: &str) -> Option<String> {
+    let (at, _) = sql.char_indices().nth(position.checked_sub(1)?)?;
+    let before = &sql[..at];
+    let line = before.matches('\n').count() + 1;
+    let column = before.rsplit('\n').next().map_or(0, |line| line.chars().count()) + 1;
+    Some(format!(" at line {line}, column {column} of the query"))
 }
 
 #[cfg(test)]
@@ -174,10 +212,22 @@ mod tests {
             ("XX000", "planted", "store_refused", "SQLSTATE XX000"),
         ] {
             let sql = "SELECT l.epoch FROM jobs AS l";
-            let error = answered(code, message, sql);
+            let error = ServerError { code: code.into(), message: message.into(), position: Some(8) };
+            let error = answered(&error, sql);
             assert_eq!(error.failure().as_str(), reason, "{code} {message}");
             let text = error.to_string();
             assert!(text.contains(told) && !text.contains("planted"), "{code}: {text}");
+        }
+    }
+
+    #[test]
+    fn a_syntax_error_is_told_by_its_place_in_the_query() {
+        let told = |position| naming("42601", "syntax error at or near \"planted\"", position, "SELECT é\nFORM t");
+        assert_eq!(told(Some(8)), "syntax error at line 1, column 8 of the query");
+        assert_eq!(told(Some(10)), "syntax error at line 2, column 1 of the query");
+        assert_eq!(told(Some(15)), "syntax error at line 2, column 6 of the query");
+        for none in [None, Some(0), Some(16), Some(usize::MAX)] {
+            assert_eq!(told(none), "syntax error");
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use proptest::prelude::*;
 
+use super::message::{self, MessageStream, Received};
 use super::value::Kind;
 use crate::fuzz::POSTGRES;
 use crate::lease::RowFault;
@@ -137,4 +138,48 @@ fn is_written_well(bytes: &[u8]) -> bool {
         }
         _ => false,
     }
+}
+
+/// Whatever answers: a message is one, or a fault, and so is a row.
+#[test]
+fn postgres_messages_and_rows_of_any_bytes_are_taken_or_refused() {
+    let length = prop_oneof![4_u32..40, any::<u32>()];
+    let framed =
+        (prop::sample::select(&b"RSKZTDCEN123nItGHdcAsv"[..]), length, prop::collection::vec(any::<u8>(), 0..40));
+    let bytes = prop::collection::vec(framed, 0..6).prop_map(|messages| {
+        messages.into_iter().fold(Vec::new(), |mut bytes, (tag, length, body)| {
+            bytes.push(tag);
+            bytes.extend(length.to_be_bytes());
+            bytes.extend(body);
+            bytes
+        })
+    });
+    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    POSTGRES.run((bytes, 1_usize..9), |(bytes, at_once)| {
+        runtime.block_on(async {
+            let mut stream = MessageStream::new(Box::new(connection(&bytes, at_once)));
+            let mut places = Vec::new();
+            loop {
+                match stream.next_answer().await {
+                    Ok(Received::Row(row)) => {
+                        if message::values(row, &mut places).is_ok() {
+                            prop_assert!(places.iter().flatten().all(|place| row.get(place.clone()).is_some()));
+                        }
+                    }
+                    Ok(Received::Other(_)) => {}
+                    Err(_) => return Ok(()),
+                }
+            }
+        })
+    });
+}
+
+/// A connection on which these bytes come, so many at once, and then its end.
+fn connection(bytes: &[u8], at_once: usize) -> tokio::io::DuplexStream {
+    let (client, mut server) = tokio::io::duplex(at_once);
+    let bytes = bytes.to_vec();
+    tokio::spawn(async move {
+        let _ = tokio::io::AsyncWriteExt::write_all(&mut server, &bytes).await;
+    });
+    client
 }

@@ -3,30 +3,31 @@
 //! A reading is one read-only transaction with one `SELECT` in it, so its snapshot is that statement's. Nothing is
 //! expected of the session beyond the transaction: a pooler may give each another server connection.
 
+mod authentication;
+mod columns;
+mod connect;
 mod failure;
 #[cfg(test)]
 mod fuzz;
+mod message;
+mod pipeline;
+mod reading;
+#[cfg(test)]
+mod tests;
+mod tls;
 mod value;
 
-use std::fmt::Write as _;
-use std::path::Path;
 use std::sync::Arc;
-use std::time::Duration;
 
-use futures_util::TryStreamExt;
-use sqlx::postgres::{PgConnectOptions, PgConnection, PgRow, PgSslMode};
-use sqlx::{AssertSqlSafe, Column, ConnectOptions, Executor, Row, SqlSafeStr, Statement as _};
 use tokio::time::Instant;
 
-use super::column::{Value, columns};
 use super::link::{Driver, Link};
-use super::rows::{Decoder, no_row};
-use super::transport::{Pem, pem};
-use super::{Host, Identity, ReadError, ReadResult, Scope, Server, Statement, Store, Taken, Tls, Zone};
-use crate::clock;
-use crate::lease::At;
-use failure::{Failure, of_query, read_error};
-use value::Kind;
+use super::{ReadError, ReadResult, Scope, Server, Statement, Store, Taken, Zone};
+use columns::DatabaseTypes;
+use connect::Session;
+use failure::Failure;
+use message::MessageStream;
+use reading::{Ask, Prelude};
 
 /// Which database to read, as whom, and what to ask it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -50,84 +51,96 @@ struct Reader {
     scope: Scope,
 }
 
-/// A connection, and the statement that fits what is stored there.
+/// A connection, and what was learnt on it.
 #[derive(Debug)]
 pub(super) struct Open {
-    connection: PgConnection,
+    stream: MessageStream,
+    /// The statement that fits what is stored there.
     sql: Arc<str>,
     /// Whether texts are asked for as the bytes that they are.
     unconverted: bool,
+    /// What the columns of the query are, once it was asked.
+    types: Option<DatabaseTypes>,
 }
 
 impl Driver for Reader {
     type Connection = Open;
 
-    async fn connect(&self) -> Result<Open, ReadError> {
-        let mut connection = self.database.options()?.connect().await.map_err(read_error)?;
-        let encoding: String = sqlx::raw_sql("SHOW server_encoding")
-            .fetch_one(&mut connection)
-            .await
-            .and_then(|row| row.try_get(0))
-            .map_err(read_error)?;
+    async fn connect(&self, deadline: Instant) -> Result<Open, ReadError> {
+        let database = &self.database;
+        let session = Session::open(&database.server, &database.name, deadline).await.map_err(Failure::before_query)?;
+        let Session { mut stream, encoding } = session;
+        let encoding = match encoding {
+            Some(encoding) => encoding,
+            None => text("SHOW server_encoding", &Prelude(Vec::new()), &mut stream)
+                .await
+                .map_err(Failure::before_query)?
+                .unwrap_or_default(),
+        };
         // A database without an encoding gives its bytes as they are only to who asks for that; converted, one wrong text
         // would cost the whole reading.
         let unconverted = encoding == "SQL_ASCII";
-        let mut answer = None;
-        if let Some(probe) = self.database.statement.probe() {
-            let prelude = self.database.prelude(PROBE_LIMIT_MS, unconverted);
-            connection.execute(AssertSqlSafe(prelude)).await.map_err(read_error)?;
-            let asked = sqlx::query_scalar(AssertSqlSafe(Arc::clone(probe))).persistent(false);
-            let answered: Option<Option<String>> =
-                asked.fetch_optional(&mut connection).await.map_err(|error| of_query(error, probe))?;
-            connection.execute("COMMIT").await.map_err(read_error)?;
-            answer = answered.flatten();
-        }
-        let sql = self.database.statement.chosen(answer.as_deref())?;
-        Ok(Open { connection, sql, unconverted })
+        let answer = match database.statement.probe() {
+            Some(probe) => {
+                let prelude = database.prelude(PROBE_LIMIT_MS, unconverted);
+                text(probe, &prelude, &mut stream).await.map_err(|failure| failure.of_query(probe))?
+            }
+            None => None,
+        };
+        let sql = database.statement.chosen(answer.as_deref())?;
+        Ok(Open { stream, sql, unconverted, types: None })
     }
 
     async fn read(&mut self, open: &mut Open, deadline: Instant) -> ReadResult {
-        match self.read_once(open, deadline).await {
-            // To learn of a type that is not built in, sqlx asks the catalogue between preparing and executing, and with
-            // that the statement without a name is gone. It knows the type from then on.
-            Err(Failure::StatementGone) => {
-                open.connection.execute("ROLLBACK").await.map_err(read_error)?;
-                self.read_once(open, deadline).await.map_err(|failure| failure.into_read_error(&open.sql))
-            }
-            result => result.map_err(|failure| failure.into_read_error(&open.sql)),
-        }
+        self.read_once(open, deadline).await.map_err(|failure| failure.of_query(&open.sql))
     }
 }
 
 impl Reader {
     async fn read_once(&self, open: &mut Open, deadline: Instant) -> Result<Taken, Failure> {
-        let left = deadline.saturating_duration_since(Instant::now()).as_millis();
-        // 0 would mean no limit.
-        let limit = u32::try_from(left).unwrap_or(u32::MAX).max(1);
-        let prelude = self.database.prelude(limit, open.unconverted);
-        open.connection.execute(AssertSqlSafe(prelude)).await.map_err(read_error)?;
-        let began = clock::monotonic();
-        let mut first = None;
-        {
-            // Not kept on the server under a name, which a pooler would not know on its next server connection.
-            let query = sqlx::query(AssertSqlSafe(Arc::clone(&open.sql))).persistent(false);
-            let mut rows = query.fetch(&mut open.connection);
-            while let Some(row) = rows.try_next().await? {
-                let decoding = match &mut first {
-                    Some(decoding) => decoding,
-                    None => first.insert(Decoding::begin(&self.scope, &row, began)?),
-                };
-                decoding.take(&row, self.database.time_zone)?;
-            }
-        }
-        let Some(decoding) = first else { return Err(without_rows(open).await.into()) };
-        // After the rows, because asked before them it would fix the snapshot before the clock was read.
-        let last = sqlx::raw_sql("SELECT pg_is_in_recovery(); COMMIT");
-        match open.connection.fetch_optional(last).await?.map(|row| row.try_get(0)) {
-            Some(Ok(false)) => Ok(decoding.decoder.finish(decoding.at, decoding.wall_clock)?),
-            _ => Err(failure::standby().into()),
-        }
+        let Open { stream, sql, unconverted, types } = open;
+        let prelude = || {
+            let left = deadline.saturating_duration_since(Instant::now()).as_millis();
+            // 0 would mean no limit.
+            self.database.prelude(u32::try_from(left).unwrap_or(u32::MAX).max(1), *unconverted)
+        };
+        let types = match types {
+            Some(types) => types,
+            None => types.insert(learn(sql, &prelude, stream).await?),
+        };
+        let ask = Ask { prelude: &prelude(), sql, scope: &self.scope, zone: self.database.time_zone, types };
+        reading::read(&ask, stream).await
     }
+}
+
+/// Asks what a query gives, and then what those types are that the server does not have by itself.
+async fn learn(sql: &str, prelude: impl Fn() -> Prelude, stream: &mut MessageStream) -> Result<DatabaseTypes, Failure> {
+    let described = reading::described(&prelude(), sql, stream).await?;
+    let mut types = DatabaseTypes::default();
+    if let Some(question) = types.question(described.types()) {
+        let mut learnt = Vec::new();
+        reading::rows(&prelude(), &question, stream, |values| {
+            if let [Some(oid), Some(is_text)] = *values
+                && let Ok(oid) = oid.try_into()
+            {
+                learnt.push((u32::from_be_bytes(oid), *is_text == [1]));
+            }
+        })
+        .await?;
+        learnt.into_iter().for_each(|(oid, is_text)| types.learn(oid, is_text));
+    }
+    Ok(types)
+}
+
+/// The one text that a statement gives, if it gives one.
+async fn text(sql: &str, prelude: &Prelude, stream: &mut MessageStream) -> Result<Option<String>, Failure> {
+    let mut found = None;
+    let text = |values: &[Option<&[u8]>]| match values {
+        [Some(bytes)] => found = String::from_utf8(bytes.to_vec()).ok(),
+        _ => found = None,
+    };
+    reading::rows(prelude, sql, stream, text).await?;
+    Ok(found)
 }
 
 /// How long a probe may take on the server. It looks at a catalogue or at one row.
@@ -140,118 +153,23 @@ impl Database {
         Box::new(Link::new(Reader { database: self, scope }))
     }
 
-    fn options(&self) -> Result<PgConnectOptions, ReadError> {
-        let Self { server, name, .. } = self;
-        // Sizes and formats of numbers are not asked for as text, and a pooler may not know the parameter.
-        let options = PgConnectOptions::new_without_pgpass()
-            .application_name("lease-exporter")
-            .extra_float_digits(None)
-            .statement_cache_capacity(0)
-            .disable_statement_logging()
-            .database(name);
-        let options = match &server.host {
-            Host::Tcp { name, port } => options.host(name).port(*port),
-            Host::Socket(path) => {
-                let (folder, port) = socket(path);
-                options.socket(folder).port(port)
-            }
-        };
-        let options = match &server.user {
-            Some(user) => options.username(user),
-            None => options,
-        };
-        let options = match &server.password {
-            Some(file) => options.password(file.read()?.reveal()),
-            None => options,
-        };
-        Ok(match &server.tls {
-            Tls::Off => options.ssl_mode(PgSslMode::Disable),
-            Tls::Verify { ca_file, identity } => {
-                let options = options.ssl_mode(PgSslMode::VerifyFull);
-                let options = match ca_file {
-                    Some(file) => options.ssl_root_cert_from_pem(pem("ca_file", file, Pem::Certificate)?),
-                    None => options,
-                };
-                match identity {
-                    Some(Identity { cert_file, key_file }) => options
-                        .ssl_client_cert_from_pem(pem("cert_file", cert_file, Pem::Certificate)?)
-                        .ssl_client_key_from_pem(pem("key_file", key_file, Pem::Key)?),
-                    None => options,
-                }
-            }
-        })
-    }
-
-    /// Begins the transaction and sets, for it alone, what must hold in it: in one round trip.
-    fn prelude(&self, limit_ms: u32, unconverted: bool) -> String {
-        let mut sql = format!(
-            "BEGIN TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY; \
-             SET LOCAL statement_timeout = {limit_ms}; \
-             SET LOCAL lock_timeout = {limit_ms}; \
-             SET LOCAL idle_in_transaction_session_timeout = '1min'; \
-             SET LOCAL row_security = off; \
-             SET LOCAL jit = off"
-        );
+    /// Begins the transaction and sets, for it alone, what must hold in it.
+    fn prelude(&self, limit_ms: u32, unconverted: bool) -> Prelude {
+        let mut statements = vec![
+            "BEGIN TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY".to_owned(),
+            format!("SET LOCAL statement_timeout = {limit_ms}"),
+            format!("SET LOCAL lock_timeout = {limit_ms}"),
+            "SET LOCAL idle_in_transaction_session_timeout = '1min'".to_owned(),
+            "SET LOCAL row_security = off".to_owned(),
+            "SET LOCAL jit = off".to_owned(),
+        ];
         if unconverted {
-            sql.push_str("; SET LOCAL client_encoding = 'SQL_ASCII'");
+            statements.push("SET LOCAL client_encoding = 'SQL_ASCII'".to_owned());
         }
         if let Some(schema) = &self.schema {
             // The configuration takes no name that could end the quotes.
-            let _ = write!(sql, "; SET LOCAL search_path = \"{schema}\"");
+            statements.push(format!("SET LOCAL search_path = \"{schema}\""));
         }
-        sql
-    }
-}
-
-/// The folder that a server's socket is in and the port that the socket is named after, where the socket itself is given;
-/// else the folder and the usual port.
-fn socket(path: &Path) -> (&Path, u16) {
-    let name = path.file_name().and_then(|name| name.to_str());
-    let port = name.and_then(|name| name.strip_prefix(".s.PGSQL.")?.parse().ok());
-    match (path.parent(), port) {
-        (Some(folder), Some(port)) => (folder, port),
-        _ => (path, 5432),
-    }
-}
-
-/// Rows as they come.
-struct Decoding {
-    decoder: Decoder,
-    kinds: Vec<Kind>,
-    at: At,
-    wall_clock: f64,
-}
-
-impl Decoding {
-    /// Once the first row is there: the snapshot and the store's clock are fixed then.
-    fn begin(scope: &Scope, row: &PgRow, began: Duration) -> Result<Self, ReadError> {
-        let (at, wall_clock) = (At { began, ended: clock::monotonic() }, clock::unix_seconds());
-        let columns = columns(row.columns().iter().map(|column| column.name()))?;
-        let kinds = row.columns().iter().map(|column| Kind::of(column.type_info())).collect();
-        Ok(Self { decoder: Decoder::new(columns, scope), kinds, at, wall_clock })
-    }
-
-    fn take(&mut self, row: &PgRow, zone: Zone) -> Result<(), ReadError> {
-        let kinds = &self.kinds;
-        self.decoder.row(|at| match (row.try_get_raw(at), kinds.get(at)) {
-            (Ok(raw), Some(kind)) => raw.as_bytes().map_or(Value::Null, |bytes| kind.value(bytes, zone)),
-            _ => Value::Other,
-        })
-    }
-}
-
-/// Why a statement that ran well gave no row.
-async fn without_rows(open: &mut Open) -> ReadError {
-    let sql = AssertSqlSafe(Arc::clone(&open.sql)).into_sql_str();
-    match (&mut open.connection).prepare(sql).await {
-        Ok(statement) if statement.columns().is_empty() => ReadError::SchemaMismatch(
-            "the query returns nothing; it must be one SELECT that returns the columns of the reading contract"
-                .to_owned(),
-        ),
-        Ok(statement) => match columns(statement.columns().iter().map(|column| column.name())) {
-            Ok(_) => no_row(),
-            Err(error) => error,
-        },
-        Err(error) => of_query(error, &open.sql),
+        Prelude(statements)
     }
 }

@@ -3,8 +3,7 @@
 //! Only the types that a contract's column may have are decoded; see "Data Types" in PostgreSQL's documentation and
 //! `typsend` of each type for the bytes.
 
-use sqlx::TypeInfo;
-use sqlx::postgres::{PgTypeInfo, PgTypeKind};
+use postgres_protocol::Oid;
 
 use crate::lease::StoreTime;
 use crate::store::Zone;
@@ -31,20 +30,22 @@ const EPOCH: i64 = 946_684_800_000_000;
 const DAY: i64 = 86_400_000_000;
 
 impl Kind {
-    /// How values of a type are read.
-    pub(super) fn of(info: &PgTypeInfo) -> Self {
-        match info.name() {
-            "INT2" | "INT4" | "INT8" | "OID" => Self::Integer,
-            "FLOAT4" => Self::Float4,
-            "FLOAT8" => Self::Float8,
-            "NUMERIC" => Self::Numeric,
-            "TEXT" | "VARCHAR" | "CHAR" | "NAME" | "UNKNOWN" | "\"CHAR\"" | "citext" => Self::Text,
-            "TIMESTAMPTZ" => Self::TimestampWithZone,
-            "TIMESTAMP" => Self::Timestamp,
-            "DATE" => Self::Date,
-            "INTERVAL" => Self::Interval,
-            "UUID" => Self::Uuid,
-            _ if matches!(info.kind(), PgTypeKind::Enum(_)) => Self::Text,
+    /// How values of a type of the server's own are read: see `pg_type.dat` in PostgreSQL's source, whose numbers are the
+    /// same everywhere and for ever. Values of a domain come with the number of the type that it stands on.
+    pub(super) const fn of(oid: Oid) -> Self {
+        match oid {
+            // int8, int2, int4, oid.
+            20 | 21 | 23 | 26 => Self::Integer,
+            700 => Self::Float4,
+            701 => Self::Float8,
+            1700 => Self::Numeric,
+            // "char", name, text, unknown, char, varchar.
+            18 | 19 | 25 | 705 | 1042 | 1043 => Self::Text,
+            1184 => Self::TimestampWithZone,
+            1114 => Self::Timestamp,
+            1082 => Self::Date,
+            1186 => Self::Interval,
+            2950 => Self::Uuid,
             _ => Self::Other,
         }
     }

@@ -8,9 +8,9 @@ use redis::{ServerError, Value as Reply};
 use super::failure::{answered, not_understood, of_role};
 use super::request::{LEASES_A_LOOK, Subject};
 use super::schedule::{Entry, Schedules};
-use super::{Expiry, Limited, ReadError};
+use super::{Expiry, ReadError, RecordLimiter};
 use crate::lease::{Column, Reading, RejectedRow, Row, RowFault, Rules, StoreTime};
-use crate::store::Kept;
+use crate::store::CappedRecords;
 use crate::store::column::{LONGEST_NAME, Value, reported};
 use crate::store::keys::{DueKey, KeyLayout, Record};
 use crate::store::rows::decode;
@@ -67,7 +67,7 @@ impl<'l> Decoder<'l> {
     pub(super) fn finish(
         mut self,
         subjects: &[Subject],
-        mut kept: Limited,
+        mut kept: RecordLimiter,
         over_limit: u64,
     ) -> Result<Reading, ReadError> {
         let store_now = time(self.next()?)?;
@@ -87,8 +87,9 @@ impl<'l> Decoder<'l> {
         }
         self.schedules.end();
         let columns = reported(&self.layout.columns());
-        let Kept { rows, rejected, over_limit: nameless } = kept.finish();
-        Ok(Reading { store_now, columns, rows, rejected, over_limit: over_limit + nameless })
+        let CappedRecords { rows, rejected, over_limit: nameless, .. } = kept.finish();
+        let last_kept = subjects.last().filter(|_| over_limit > 0).map(|subject| Arc::clone(&subject.name));
+        Ok(Reading { store_now, columns, rows, rejected, over_limit: over_limit + nameless, last_kept })
     }
 
     /// The next lease's row; nothing if its key is gone. All that was asked of it is taken, whatever comes of it.

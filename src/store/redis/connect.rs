@@ -8,7 +8,7 @@ use redis::{
     AsyncConnectionConfig, Client, ClientTlsConfig, ConnectionAddr, IntoConnectionInfo, ProtocolVersion,
     RedisConnectionInfo, RedisError, TlsCertificates, Value,
 };
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout};
 
 use super::failure::{answered, not_understood, read_error};
 use super::{Keyspace, Place};
@@ -20,12 +20,12 @@ const SENTINEL_LIMIT: Duration = Duration::from_millis(500);
 
 impl Keyspace {
     /// Opens a connection to the server, as the user and on the database that are configured.
-    pub(super) async fn open(&self) -> Result<MultiplexedConnection, ReadError> {
-        let introduction = self.introduction()?;
+    pub(super) async fn open(&self, deadline: Instant) -> Result<MultiplexedConnection, ReadError> {
+        let introduction = self.introduction(deadline).await?;
         let reached = match &self.place {
-            Place::Server(host) => self.reach(host, introduction).await,
+            Place::Server(host) => self.reach(host, introduction, deadline).await,
             Place::Sentinels { sentinels, master } => {
-                self.reach(&self.master(sentinels, master).await?, introduction).await
+                self.reach(&self.master(sentinels, master, deadline).await?, introduction, deadline).await
             }
         };
         let mut connection = reached.map_err(Failed::into_read_error)?;
@@ -39,7 +39,7 @@ impl Keyspace {
     }
 
     /// How the exporter proves who it is.
-    fn introduction(&self) -> Result<RedisConnectionInfo, ReadError> {
+    async fn introduction(&self, deadline: Instant) -> Result<RedisConnectionInfo, ReadError> {
         let introduction = stranger();
         let introduction = match &self.user {
             // Without a password as well: one may be let in with any.
@@ -47,16 +47,16 @@ impl Keyspace {
             None => introduction,
         };
         Ok(match &self.password {
-            Some(file) => introduction.set_password(file.read()?.reveal()),
+            Some(file) => introduction.set_password(file.read(deadline).await?.reveal()),
             None => introduction,
         })
     }
 
     /// Where the sentinels say that the server is.
-    async fn master(&self, sentinels: &[Host], master: &str) -> Result<Host, ReadError> {
+    async fn master(&self, sentinels: &[Host], master: &str, deadline: Instant) -> Result<Host, ReadError> {
         let mut failure = ReadError::Unreachable("no sentinel answers".to_owned());
         for sentinel in sentinels {
-            match timeout(SENTINEL_LIMIT, self.ask_sentinel(sentinel, master)).await {
+            match timeout(SENTINEL_LIMIT, self.ask_sentinel(sentinel, master, deadline)).await {
                 Ok(Ok(host)) => return Ok(host),
                 Ok(Err(error)) => failure = error,
                 Err(_) => {}
@@ -65,12 +65,12 @@ impl Keyspace {
         Err(failure)
     }
 
-    async fn ask_sentinel(&self, sentinel: &Host, master: &str) -> Result<Host, ReadError> {
+    async fn ask_sentinel(&self, sentinel: &Host, master: &str, deadline: Instant) -> Result<Host, ReadError> {
         let of_sentinel = |failed: Failed| ReadError::Refused(format!("of a sentinel: {}", failed.into_read_error()));
-        let mut connection = match self.reach(sentinel, stranger()).await {
+        let mut connection = match self.reach(sentinel, stranger(), deadline).await {
             // A sentinel that asks who one is, is taken to know the same users as the server.
             Err(Failed::Client(error)) if error.code() == Some("NOAUTH") => {
-                self.reach(sentinel, self.introduction()?).await.map_err(of_sentinel)?
+                self.reach(sentinel, self.introduction(deadline).await?, deadline).await.map_err(of_sentinel)?
             }
             reached => reached.map_err(Failed::into_read_error)?,
         };
@@ -86,7 +86,12 @@ impl Keyspace {
     }
 
     /// Opens a connection to a server.
-    async fn reach(&self, host: &Host, introduction: RedisConnectionInfo) -> Result<MultiplexedConnection, Failed> {
+    async fn reach(
+        &self,
+        host: &Host,
+        introduction: RedisConnectionInfo,
+        deadline: Instant,
+    ) -> Result<MultiplexedConnection, Failed> {
         let (address, certificates) = match (&self.tls, host) {
             (_, Host::Socket(path)) => (ConnectionAddr::Unix(path.clone()), None),
             (Tls::Off, Host::Tcp { name, port }) => (ConnectionAddr::Tcp(name.to_string(), *port), None),
@@ -94,7 +99,10 @@ impl Keyspace {
                 choose_cryptography();
                 let host = name.to_string();
                 let address = ConnectionAddr::TcpTls { host, port: *port, insecure: false, tls_params: None };
-                (address, Some(certificates(ca_file.as_deref(), identity.as_ref()).map_err(Failed::Told)?))
+                (
+                    address,
+                    Some(certificates(ca_file.as_deref(), identity.as_ref(), deadline).await.map_err(Failed::Told)?),
+                )
             }
         };
         let info = address.into_connection_info()?.set_redis_settings(introduction);
@@ -142,13 +150,20 @@ fn host(parts: &[Value]) -> Option<Host> {
     Some(Host::Tcp { name, port: std::str::from_utf8(port).ok()?.parse().ok()? })
 }
 
-fn certificates(ca_file: Option<&Path>, identity: Option<&Identity>) -> Result<TlsCertificates, ReadError> {
-    let root_cert = ca_file.map(|file| pem("ca_file", file, Pem::Certificate)).transpose()?;
+async fn certificates(
+    ca_file: Option<&Path>,
+    identity: Option<&Identity>,
+    deadline: Instant,
+) -> Result<TlsCertificates, ReadError> {
+    let root_cert = match ca_file {
+        None => None,
+        Some(file) => Some(pem("ca_file", file, Pem::Certificate, deadline).await?),
+    };
     let client_tls = match identity {
         None => None,
         Some(identity) => Some(ClientTlsConfig {
-            client_cert: pem("cert_file", &identity.cert_file, Pem::Certificate)?,
-            client_key: pem("key_file", &identity.key_file, Pem::Key)?,
+            client_cert: pem("cert_file", &identity.cert_file, Pem::Certificate, deadline).await?,
+            client_key: pem("key_file", &identity.key_file, Pem::Key, deadline).await?,
         }),
     };
     Ok(TlsCertificates { client_tls, root_cert })

@@ -112,7 +112,7 @@ impl Kept {
 fn read(replies: Vec<Reply>, leases: usize) -> Result<crate::lease::Reading, ReadError> {
     let (layout, mut schedules) = (layout(LAYOUT), Schedules::new(10));
     let subjects: Vec<_> = (0..leases).map(|at| subject(&at.to_string())).collect();
-    Decoder::begin(&layout, Expiry::Time, &mut schedules, replies)?.finish(&subjects, Limited::new(10), 0)
+    Decoder::begin(&layout, Expiry::Time, &mut schedules, replies)?.finish(&subjects, RecordLimiter::new(10), 0)
 }
 
 fn answers(leases: &[Kept]) -> Vec<Reply> {

@@ -21,7 +21,7 @@ use tokio::time::Instant;
 
 use super::keys::KeyLayout;
 use super::link::{Driver, Link};
-use super::{Host, Limited, PasswordFile, ReadError, ReadResult, Scope, Store, Taken, Tls};
+use super::{Host, PasswordFile, ReadError, ReadResult, RecordLimiter, Scope, Store, Taken, Tls};
 use crate::clock;
 use crate::lease::At;
 use answer::Decoder;
@@ -96,7 +96,11 @@ impl Keyspace {
 
 impl Reader {
     /// The keys that are leases now.
-    async fn subjects(&self, connection: &mut MultiplexedConnection, kept: &mut Limited) -> Result<Names, ReadError> {
+    async fn subjects(
+        &self,
+        connection: &mut MultiplexedConnection,
+        kept: &mut RecordLimiter,
+    ) -> Result<Names, ReadError> {
         let layout = &self.keyspace.layout;
         if !layout.leases.is_many() {
             return Ok(Names::one(layout.leases.text(), &self.scope.only_lease));
@@ -127,13 +131,13 @@ impl Driver for Reader {
         }
     }
 
-    async fn connect(&self) -> Result<Open, ReadError> {
-        Ok(Open { connection: self.keyspace.open().await?, expiry: Expiry::Time })
+    async fn connect(&self, deadline: Instant) -> Result<Open, ReadError> {
+        Ok(Open { connection: self.keyspace.open(deadline).await?, expiry: Expiry::Time })
     }
 
     async fn read(&mut self, open: &mut Open, _deadline: Instant) -> ReadResult {
         let layout = &self.keyspace.layout;
-        let mut kept = Limited::new(self.scope.max_leases);
+        let mut kept = RecordLimiter::new(self.scope.max_leases);
         let mut names = self.subjects(&mut open.connection, &mut kept).await?;
         let subjects = names.take();
         // What is due by then is counted in the transaction, whose own clock cannot be an argument in it.

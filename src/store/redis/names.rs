@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::Limited;
+use super::RecordLimiter;
 use super::request::Subject;
 use crate::lease::{Column, RejectedRow, RowFault};
 use crate::store::column::LONGEST_NAME;
@@ -28,7 +28,7 @@ impl Names {
     }
 
     /// Takes in a key, if it is one of a lease. One that no lease can be named after is put with the rejected rows.
-    pub(super) fn add(&mut self, layout: &KeyLayout, key: Vec<u8>, kept: &mut Limited) {
+    pub(super) fn add(&mut self, layout: &KeyLayout, key: Vec<u8>, kept: &mut RecordLimiter) {
         let mut reject = |fault| kept.reject(RejectedRow { lease: None, column: Column::Lease, fault });
         let Ok(key) = String::from_utf8(key) else { return reject(RowFault::Unreadable) };
         match layout.lease_at(&key) {

@@ -32,7 +32,7 @@ pub(super) fn subject(name: &str) -> Subject {
 
 fn read(yaml: &str, expiry: Expiry, replies: Vec<Reply>, subjects: &[Subject]) -> Result<Reading, ReadError> {
     let (layout, mut schedules) = (layout(yaml), Schedules::new(10_000));
-    Decoder::begin(&layout, expiry, &mut schedules, replies)?.finish(subjects, Limited::new(10_000), 0)
+    Decoder::begin(&layout, expiry, &mut schedules, replies)?.finish(subjects, RecordLimiter::new(10_000), 0)
 }
 
 /// What a server of before Redis 7 says is left is left from when it says so: each is counted from the look at the clock
@@ -158,7 +158,7 @@ fn of_a_value_no_more_is_read_than_shows_that_it_is_too_long() {
 #[test]
 fn keys_found_twice_are_one_lease_and_the_first_by_name_are_kept() {
     let mut names = Names::new(2);
-    let mut kept = Limited::new(2);
+    let mut kept = RecordLimiter::new(2);
     let layout = layout(ALL);
     for name in ["e", "b", "b", "d", "a", "b", "a", "c:e", "\u{e9}"] {
         names.add(&layout, format!("lock:{name}").into_bytes(), &mut kept);

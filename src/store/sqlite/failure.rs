@@ -6,6 +6,7 @@ use std::path::Path;
 use rusqlite::ErrorCode;
 use rusqlite::ffi;
 
+use super::truncation;
 use crate::store::ReadError;
 
 /// Why a statement did not give a reading.
@@ -88,6 +89,7 @@ impl Failure {
             (ErrorCode::PermissionDenied | ErrorCode::AuthorizationForStatementDenied, _) => {
                 ReadError::Refused("the exporter may not read the file".to_owned())
             }
+            (ErrorCode::NotADatabase, _) if truncation::is_too_short(path) => truncation::cut_short(),
             (ErrorCode::NotADatabase, _) => {
                 ReadError::SchemaMismatch("the file is not an SQLite database, or it is encrypted".to_owned())
             }

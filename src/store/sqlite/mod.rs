@@ -6,6 +6,9 @@
 
 mod failure;
 mod query;
+#[cfg(test)]
+mod tests;
+mod truncation;
 
 use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
@@ -128,6 +131,9 @@ fn attempt(
         // A folder cannot be read, and a pipe would keep its reader waiting for ever.
         return Err(ReadError::Unreachable("what is at the configured path is not a file".to_owned()).into());
     }
+    if metadata.len() == 0 {
+        return Err(truncation::empty().into());
+    }
     let file = FileId { device: metadata.dev(), inode: metadata.ino() };
     let state = FileState { modified: (metadata.mtime(), metadata.mtime_nsec()), length: metadata.len() };
     if open.as_ref().is_some_and(|open| open.file != file || open.wal.is_some_and(|wal| wal != state)) {
@@ -141,7 +147,11 @@ fn attempt(
             open.insert(Open { connection, file, wal: (mode == "wal").then_some(state) })
         }
     };
-    query.read(&open.connection, deadline, &clock::monotonic)
+    // What the file's length is compared with has to be of the same snapshot as the rows.
+    let transaction = open.connection.unchecked_transaction()?;
+    let taken = query.read(&transaction, deadline, &clock::monotonic)?;
+    truncation::check(&transaction, path)?;
+    Ok(taken)
 }
 
 /// Opens the file for reading alone.

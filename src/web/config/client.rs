@@ -12,6 +12,8 @@ use rustls::server::danger::{ClientCertVerified, ClientCertVerifier};
 use rustls::{CertificateError, DigitallySignedStruct, DistinguishedName, Error, RootCertStore, SignatureScheme};
 use webpki::EndEntityCert;
 
+use super::validity::check_client_certificate;
+
 /// What Go calls a server's policy for client authentication.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ClientAuth {
@@ -43,16 +45,6 @@ impl ClientAuth {
         })
     }
 
-    pub(super) const fn name(self) -> &'static str {
-        match self {
-            Self::Nobody => "NoClientCert",
-            Self::Request => "RequestClientCert",
-            Self::RequireAny => "RequireAnyClientCert",
-            Self::VerifyIfGiven => "VerifyClientCertIfGiven",
-            Self::RequireAndVerify => "RequireAndVerifyClientCert",
-        }
-    }
-
     pub(super) const fn verifies(self) -> bool {
         matches!(self, Self::VerifyIfGiven | Self::RequireAndVerify)
     }
@@ -62,11 +54,70 @@ impl ClientAuth {
     }
 }
 
+/// The authorities of clients' certificates.
+pub(super) enum ClientRoots {
+    /// Those that the configuration gives. Like each of them, a certificate that is one of them itself is trusted.
+    Configured(Vec<CertificateDer<'static>>),
+    /// Those that the system trusts.
+    System(Vec<CertificateDer<'static>>),
+}
+
+/// What a certificate is verified by.
+struct ChainVerifier {
+    /// `None` where the system trusts nobody, and so no certificate is trusted.
+    chains: Option<Arc<dyn ClientCertVerifier>>,
+    /// Certificates that are trusted themselves, whoever signed them.
+    trusted: Vec<CertificateDer<'static>>,
+    /// Whether the configuration says whom to trust.
+    is_configured: bool,
+}
+
+impl ChainVerifier {
+    /// An error where a configured certificate cannot be used.
+    fn new(authorities: ClientRoots, provider: &Arc<CryptoProvider>) -> Result<Self, ()> {
+        let mut roots = RootCertStore::empty();
+        let (trusted, is_configured) = match authorities {
+            ClientRoots::Configured(certificates) => {
+                certificates.iter().try_for_each(|certificate| roots.add(certificate.clone()).map_err(|_| ()))?;
+                (certificates, true)
+            }
+            ClientRoots::System(certificates) => {
+                roots.add_parsable_certificates(certificates);
+                (Vec::new(), false)
+            }
+        };
+        if roots.is_empty() && !is_configured {
+            return Ok(Self { chains: None, trusted, is_configured });
+        }
+        let verifier = WebPkiClientVerifier::builder_with_provider(Arc::new(roots), Arc::clone(provider));
+        // The names of all authorities that a system trusts are no hint for a client.
+        let verifier = if is_configured { verifier } else { verifier.clear_root_hint_subjects() };
+        Ok(Self { chains: Some(verifier.build().map_err(|_| ())?), trusted, is_configured })
+    }
+
+    fn verify(
+        &self,
+        end_entity: &CertificateDer<'_>,
+        intermediates: &[CertificateDer<'_>],
+        now: UnixTime,
+    ) -> Result<(), Error> {
+        // As with Go, a certificate that is trusted itself needs no chain; the library takes none of an authority there.
+        if self.trusted.contains(end_entity) {
+            EndEntityCert::try_from(end_entity).map_err(|_| Error::from(CertificateError::BadEncoding))?;
+            return check_client_certificate(end_entity, now).map_err(Error::from);
+        }
+        match &self.chains {
+            Some(chains) => chains.verify_client_cert(end_entity, intermediates, now).map(drop),
+            None => Err(CertificateError::UnknownIssuer.into()),
+        }
+    }
+}
+
 /// Asks clients for certificates.
 pub(super) struct Clients {
     required: bool,
-    /// By whom certificates must be signed; `None` where any certificate will do.
-    chains: Option<Arc<dyn ClientCertVerifier>>,
+    /// How certificates are verified; `None` where any certificate will do.
+    verifier: Option<ChainVerifier>,
     /// One of these must be in the certificate, if there are any to be in it: none of none is.
     names: Option<Vec<AllowedName>>,
     provider: Arc<CryptoProvider>,
@@ -102,28 +153,32 @@ impl AllowedName {
 }
 
 impl Clients {
-    /// Nothing where no certificate is asked for; an error where the roots cannot be used.
+    /// Nothing where no certificate is asked for; an error where an authority cannot be used. Without authorities, any
+    /// certificate will do.
     pub(super) fn new(
         auth: ClientAuth,
-        roots: RootCertStore,
+        authorities: Option<ClientRoots>,
         names: Option<Vec<AllowedName>>,
         provider: &Arc<CryptoProvider>,
     ) -> Result<Option<Self>, ()> {
-        let chains = if auth.verifies() {
-            let verifier = WebPkiClientVerifier::builder_with_provider(Arc::new(roots), Arc::clone(provider));
-            Some(verifier.build().map_err(|_| ())?)
-        } else {
-            None
-        };
-        let clients = Self { required: auth.requires(), chains, names, provider: Arc::clone(provider) };
+        let verifier = authorities.map(|authorities| ChainVerifier::new(authorities, provider)).transpose()?;
+        let clients = Self { required: auth.requires(), verifier, names, provider: Arc::clone(provider) };
         Ok((auth != ClientAuth::Nobody).then_some(clients))
     }
 }
 
 impl Clients {
-    /// Whether each needs a certificate, and one that was signed by somebody who is trusted with that.
+    /// Whether each needs a certificate of an authority that the configuration names, or one with a name that it names.
+    /// Somebody whom the system trusts signs a certificate for anybody.
     pub(super) fn are_known(&self) -> bool {
-        self.required && self.chains.is_some()
+        let known = |verifier: &ChainVerifier| verifier.is_configured || self.names.is_some();
+        self.required && self.verifier.as_ref().is_some_and(known)
+    }
+
+    /// Whether certificates are verified by what the system trusts, and if so, whether it trusts anybody.
+    pub(super) fn system_roots(&self) -> Option<bool> {
+        let verifier = self.verifier.as_ref().filter(|verifier| !verifier.is_configured)?;
+        Some(verifier.chains.is_some())
     }
 
     /// Whether no certificate will do.
@@ -144,7 +199,8 @@ impl ClientCertVerifier for Clients {
     }
 
     fn root_hint_subjects(&self) -> &[DistinguishedName] {
-        self.chains.as_ref().map_or(&[], |chains| chains.root_hint_subjects())
+        let chains = self.verifier.as_ref().and_then(|verifier| verifier.chains.as_ref());
+        chains.map_or(&[], |chains| chains.root_hint_subjects())
     }
 
     fn verify_client_cert(
@@ -153,8 +209,8 @@ impl ClientCertVerifier for Clients {
         intermediates: &[CertificateDer<'_>],
         now: UnixTime,
     ) -> Result<ClientCertVerified, Error> {
-        if let Some(chains) = &self.chains {
-            chains.verify_client_cert(end_entity, intermediates, now)?;
+        if let Some(verifier) = &self.verifier {
+            verifier.verify(end_entity, intermediates, now)?;
         }
         if let Some(names) = &self.names {
             let certificate =
@@ -188,3 +244,6 @@ impl ClientCertVerifier for Clients {
         self.provider.signature_verification_algorithms.supported_schemes()
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -24,8 +24,8 @@ pub(super) fn checked(http: RawHttp, faults: &mut Faults) -> Vec<(HeaderName, He
             faults.note(line, Problem::Header { value: Shown::new(&name), known });
             continue;
         };
-        // As with every exporter, a blank one is not set.
-        if value.value.is_empty() {
+        // A blank one of few values is not set. The exporter-toolkit refuses it; a template leaves it for a value not given.
+        if value.value.is_empty() && !values.is_empty() {
             continue;
         }
         let allowed = values.is_empty() || values.contains(&value.value.as_str());

@@ -23,6 +23,8 @@ mod watch;
 mod fuzz;
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod toolkit;
 
 use std::fmt;
 use std::path::Path;
@@ -40,6 +42,7 @@ pub(super) use tls::Tls;
 pub(super) use users::Users;
 
 use crate::config::FileFault;
+use crate::file::FileError;
 use material::Material;
 use problem::Faults;
 use raw::RawWebConfig;
@@ -82,8 +85,7 @@ impl WebConfig {
         let file = path.display().to_string();
         let whole = |problem| WebConfigError::whole(&file, problem);
         let bytes = material.file(path).map_err(|fault| {
-            // What such a fault says of relative paths is true of files that this one names, not of itself.
-            whole(if fault == FileFault::Absent { Problem::NoFile } else { Problem::File(fault) })
+            whole(if fault == FileError::Absent { Problem::NoFile } else { Problem::File(fault.into()) })
         })?;
         let text = String::from_utf8(bytes).map_err(|_| whole(Problem::File(FileFault::NotText)))?;
         Self::parse(&text, &file, path.parent().unwrap_or(Path::new("")), material)

@@ -62,11 +62,11 @@ pub enum Problem {
     )]
     Opens(&'static str),
     /// The file itself.
-    #[error("the file cannot be used: {0}")]
+    #[error("the file {0}")]
     File(FileFault),
-    /// A file that it names.
-    #[error("the file that `{key}` names cannot be used: {fault}")]
-    NamedFile { key: &'static str, fault: FileFault },
+    /// A file that it names, as it names it.
+    #[error("the file that `{key}` names, {path}, {fault}{}", fault.hint())]
+    NamedFile { key: &'static str, path: Shown, fault: FileFault },
     /// It is not the YAML asked for.
     #[error("{0}")]
     Yaml(String),
@@ -118,9 +118,6 @@ pub enum Problem {
          `client_auth_type: RequireAndVerifyClientCert`, or leave `{0}` out"
     )]
     AuthorityWithoutPolicy(&'static str),
-    /// Certificates to be verified by nothing.
-    #[error("`client_auth_type: {0}` verifies certificates, and nothing says against what; add `client_ca_file`")]
-    NothingToVerifyBy(&'static str),
     /// Names of certificates that a client may leave out.
     #[error(
         "`client_allowed_sans` needs a `client_auth_type` that requires a certificate; write \
@@ -149,13 +146,8 @@ pub enum Problem {
     /// A hash that takes too long, or too little.
     #[error("a bcrypt hash of cost {cost} cannot be used: it would hold up every answer; make one of cost 4 to {most}")]
     Cost { cost: u32, most: u32 },
-    /// A rate without what makes one.
-    #[error("`rate_limit` needs `{0}`; add it, or leave `rate_limit` out")]
-    RateWithout(&'static str),
     /// A number of requests that cannot be used.
-    #[error(
-        "`burst` cannot be this: `{0}`; write a whole number from 1 to 4294967295, of requests that may come at once"
-    )]
+    #[error("`burst` cannot be this: `{0}`; write a whole number up to 4294967295, of requests that may come at once")]
     Burst(Shown),
     /// A length of time that cannot be used.
     #[error("`interval` cannot be this: `{value}`; {fault}")]

@@ -16,35 +16,25 @@ pub(in crate::web) struct Rate {
     burst: u32,
 }
 
+impl Rate {
+    /// Whether it lets no request in at all.
+    pub(super) const fn blocks_everything(self) -> bool {
+        self.burst == 0
+    }
+}
+
+/// The rate, if there is a limit; or takes note of what is wrong with it. As with the exporter-toolkit, a burst that is not
+/// given is 0, which lets no request in, and an interval that is not given, or 0, is no limit.
 pub(super) fn checked(rate: &Spanned<RawRate>, faults: &mut Faults) -> Option<Rate> {
-    let line = rate.referenced.line();
     let burst = burst(rate, faults);
-    let Some(interval) = given(rate.value.interval.clone()) else {
-        // Nothing, or a burst of nothing: as with every exporter, that is no limit.
-        if matches!(burst, Burst::Of(1..)) {
-            faults.note(line, Problem::RateWithout("interval"));
-        }
-        return None;
-    };
-    // As with every exporter, 0 is no limit. It alone needs no unit.
+    let interval = given(rate.value.interval.clone())?;
+    // It alone needs no unit.
     if interval.value.trim() == "0" {
         return None;
     }
     match duration(&interval.value, Zero::Allowed) {
         Ok(Duration::ZERO) => None,
-        Ok(interval) => match burst {
-            Burst::Of(burst @ 1..) => Some(Rate { interval, burst }),
-            Burst::Of(0) => {
-                let line = rate.value.burst.as_ref().map_or(line, |text| text.referenced.line());
-                faults.note(line, Problem::Burst(Shown::new("0")));
-                None
-            }
-            Burst::Absent => {
-                faults.note(line, Problem::RateWithout("burst"));
-                None
-            }
-            Burst::Wrong => None,
-        },
+        Ok(interval) => burst.map(|burst| Rate { interval, burst }),
         Err(fault) => {
             let value = Shown::new(&interval.value);
             faults.note(interval.referenced.line(), Problem::Interval { value, fault });
@@ -53,22 +43,11 @@ pub(super) fn checked(rate: &Spanned<RawRate>, faults: &mut Faults) -> Option<Ra
     }
 }
 
-/// What is given as the burst.
-enum Burst {
-    Absent,
-    Wrong,
-    Of(u32),
-}
-
-fn burst(rate: &Spanned<RawRate>, faults: &mut Faults) -> Burst {
-    let Some(text) = given(rate.value.burst.clone()) else { return Burst::Absent };
-    text.value.trim().parse().map_or_else(
-        |_| {
-            faults.note(text.referenced.line(), Problem::Burst(Shown::new(&text.value)));
-            Burst::Wrong
-        },
-        Burst::Of,
-    )
+/// The burst, unless it is wrong, which is taken note of.
+fn burst(rate: &Spanned<RawRate>, faults: &mut Faults) -> Option<u32> {
+    let Some(text) = given(rate.value.burst.clone()) else { return Some(0) };
+    let parsed = text.value.trim().parse();
+    parsed.map_err(|_| faults.note(text.referenced.line(), Problem::Burst(Shown::new(&text.value)))).ok()
 }
 
 /// What is left of a rate: it fills by one each interval, up to the burst.

@@ -1,4 +1,5 @@
 use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
 use rcgen::{CertificateParams, KeyPair};
@@ -24,9 +25,21 @@ pub(super) fn folder() -> TempDir {
     let ((certificate, key), (authority, other)) = (pair(), pair());
     put("server.pem", &certificate);
     put("server.key", &key);
+    fs::set_permissions(folder.path().join("server.key"), fs::Permissions::from_mode(0o600)).unwrap();
     put("ca.pem", &authority);
     put("other.key", &other);
+    let (client, _) = own_authority(|_| ());
+    put("client.pem", &client);
     folder
+}
+
+/// A certificate that is an authority, signed by itself, and its key.
+pub(super) fn own_authority(change: impl FnOnce(&mut CertificateParams)) -> (String, String) {
+    let key = KeyPair::generate().unwrap();
+    let mut params = CertificateParams::new(vec!["first.example".to_owned()]).unwrap();
+    params.is_ca = rcgen::IsCa::Ca(rcgen::BasicConstraints::Unconstrained);
+    change(&mut params);
+    (params.self_signed(&key).unwrap().pem(), key.serialize_pem())
 }
 
 pub(super) fn parse(text: &str, name: &str, folder: &Path) -> Result<WebConfig, WebConfigError> {
@@ -104,12 +117,17 @@ fn a_new_certificate_admits_as_the_old_one_and_other_clients_do_not() {
 }
 
 #[test]
-fn a_pipe_is_no_configuration_and_is_not_waited_for() {
+fn a_pipe_that_nobody_writes_to_is_not_waited_for_without_end() {
     let folder = folder();
     let pipe = folder.path().join("web.yml");
     rustix::fs::mknodat(rustix::fs::CWD, &pipe, rustix::fs::FileType::Fifo, 0o600.into(), 0).unwrap();
     let error = WebConfig::load(&pipe).unwrap_err().to_string();
-    assert!(error.contains("check that it is a file"), "{error}");
+    assert!(
+        error.ends_with(
+            "the file is a pipe that nobody wrote to in time; write to it whenever it is read, or name a file"
+        ),
+        "{error}"
+    );
 }
 
 #[test]
@@ -120,6 +138,7 @@ fn what_is_likely_not_meant_is_taken_and_warned_of() {
     params.not_after = rcgen::date_time_ymd(2024, 1, 1);
     fs::write(folder.path().join("old.pem"), params.self_signed(&key).unwrap().pem()).unwrap();
     fs::write(folder.path().join("old.key"), key.serialize_pem()).unwrap();
+    fs::set_permissions(folder.path().join("old.key"), fs::Permissions::from_mode(0o600)).unwrap();
     let told = |text: &str, now: f64| {
         let warnings = parse(text, "x.yml", folder.path()).unwrap().warnings(now);
         warnings.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
@@ -131,8 +150,41 @@ fn what_is_likely_not_meant_is_taken_and_warned_of() {
     let nobody = "tls_server_config: {cert_file: server.pem, key_file: server.key, client_ca_file: ca.pem, \
         client_auth_type: RequireAndVerifyClientCert, client_allowed_sans: []}";
     assert!(told(nobody, now).contains("names nobody"), "{}", told(nobody, now));
+    let unnamed = "tls_server_config: {cert_file: server.pem, key_file: server.key, client_auth_type: \
+        VerifyClientCertIfGiven}";
+    assert!(told(unnamed, now).contains("without `client_ca_file`"), "{}", told(unnamed, now));
+    for rate in ["interval: 1s", "interval: 1s, burst: 0"] {
+        let told = told(&format!("rate_limit: {{{rate}}}"), now);
+        assert!(told.contains("refuses every request"), "{rate}: {told}");
+    }
+    assert_eq!(told("rate_limit: {burst: 5}", now), "");
     assert!(told("http_server_config: {http2: yes}", now).contains("HTTP/1.1 alone"));
     assert_eq!(told("http_server_config: {http2: no}", now), "");
+}
+
+#[test]
+fn a_key_that_others_have_rights_to_is_warned_of_by_its_path_and_one_that_they_do_not_is_not() {
+    let folder = folder();
+    let key = folder.path().join("server.key");
+    let told = |mode: u32| {
+        fs::set_permissions(&key, fs::Permissions::from_mode(mode)).unwrap();
+        let text = "tls_server_config: {cert_file: server.pem, key_file: server.key}";
+        let warnings = parse(text, "x.yml", folder.path()).unwrap().warnings(0.0);
+        warnings.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
+    };
+    assert_eq!(told(0o640), "");
+    let warned = told(0o644);
+    assert!(warned.contains("`key_file`") && warned.contains("chmod 600"), "{warned}");
+    assert!(warned.contains(&key.display().to_string()), "{warned}");
+}
+
+#[test]
+fn the_readmes_placeholder_for_a_hash_lets_nobody_in() {
+    let readme = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("README.md")).unwrap();
+    let block = readme.split("```yaml\ntls_server_config").nth(1).unwrap().split("```").next().unwrap();
+    let error = parse(&format!("tls_server_config{block}"), "x.yml", folder().path()).unwrap_err().to_string();
+    assert!(error.starts_with("x.yml:3: what stands here is no bcrypt hash; make one with"), "{error}");
+    assert_eq!(error.lines().count(), 1, "and all else is right: {error}");
 }
 
 #[test]
@@ -145,6 +197,11 @@ fn what_protects_is_named_and_so_is_that_nothing_does() {
         assert_eq!(told(open), nothing, "{open}");
     }
     assert!(told(&format!("tls_server_config: {{{pair}}}")).starts_with("TLS, no passwords; whoever can"));
+    let verified = "client_auth_type: RequireAndVerifyClientCert";
+    // Nor does one that an authority of the system signs for anybody, unless its names are given.
+    assert!(told(&format!("tls_server_config: {{{pair}, {verified}}}")).contains("whoever"));
+    let names = told(&format!("tls_server_config: {{{pair}, {verified}, client_allowed_sans: [first.example]}}"));
+    assert_eq!(names, "TLS, client certificates required, no passwords");
     // A certificate that anybody makes for themselves keeps nobody out.
     assert!(
         told(&format!("tls_server_config: {{{pair}, client_auth_type: RequireAnyClientCert}}")).contains("whoever")

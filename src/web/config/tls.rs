@@ -15,13 +15,14 @@ use sha2::{Digest as _, Sha256};
 use tokio_rustls::TlsAcceptor;
 
 use super::ciphers;
-use super::client::{AllowedName, ClientAuth, Clients};
+use super::client::{AllowedName, ClientAuth, ClientRoots, Clients};
 use super::flag;
 use super::material::Material;
 use super::problem::{Faults, Problem};
 use super::raw::{RawTls, Text, given};
 use super::validity::NotAfter;
 use crate::config::Shown;
+use crate::file::{TIMEOUT, escaped, world_accessible};
 
 /// How connections are protected.
 #[derive(Clone)]
@@ -31,7 +32,10 @@ pub(in crate::web) struct Tls {
     rules: [u8; 32],
     requires_certificates: bool,
     admits_nobody: bool,
+    system_roots: Option<bool>,
     not_after: Option<NotAfter>,
+    /// The file of its private key, if others than its owner and group have rights to it.
+    exposed_key: Option<Box<str>>,
 }
 
 impl Tls {
@@ -52,6 +56,16 @@ impl Tls {
     /// Whether no certificate will do.
     pub(super) const fn admits_nobody(&self) -> bool {
         self.admits_nobody
+    }
+
+    /// Whether clients' certificates are verified by what the system trusts, and if so, whether it trusts anybody.
+    pub(super) const fn system_roots(&self) -> Option<bool> {
+        self.system_roots
+    }
+
+    /// The file of its private key, if others than its owner and group have rights to it.
+    pub(super) fn exposed_key(&self) -> Option<&str> {
+        self.exposed_key.as_deref()
     }
 
     /// When the first of the certificates that the exporter presents runs out.
@@ -100,7 +114,8 @@ impl Files<'_> {
                 let line = name.referenced.line();
                 let read = self.material.file(&self.folder.join(&name.value));
                 Some(read.map(|bytes| Pem { key: file.0, line, bytes }).map_err(|fault| {
-                    faults.note(line, Problem::NamedFile { key: file.0, fault });
+                    let path = Shown::path(&name.value);
+                    faults.note(line, Problem::NamedFile { key: file.0, path, fault: fault.into() });
                 }))
             }
             (None, None) => None,
@@ -122,6 +137,7 @@ pub(super) fn checked(
     }
     let mut files = Files { folder, material };
     let certificate = files.pem(("cert", tls.cert.take()), ("cert_file", tls.cert_file.take()), faults);
+    let key_path = given(tls.key_file.clone()).map(|name| folder.join(&name.value));
     let key = files.pem(("key", tls.key.take()), ("key_file", tls.key_file.take()), faults);
     let authority =
         files.pem(("client_ca", tls.client_ca.take()), ("client_ca_file", tls.client_ca_file.take()), faults);
@@ -143,12 +159,15 @@ pub(super) fn checked(
     let in_our_order = in_our_order.unwrap_or(true);
     let clients = clients.ok()?;
     let requires_certificates = clients.as_ref().is_some_and(Clients::are_known);
+    let system_roots = clients.as_ref().and_then(Clients::system_roots);
     let admits_nobody = clients.as_ref().is_some_and(Clients::admit_nobody);
     let not_after = identity.cert.iter().filter_map(|certificate| NotAfter::of(certificate)).min();
     match server(provider, &versions, clients, identity, in_our_order) {
         Ok(config) => {
             let acceptor = TlsAcceptor::from(Arc::new(config));
-            Some(Tls { acceptor, rules, requires_certificates, admits_nobody, not_after })
+            let exposed_key = key_path.filter(|path| !world_accessible(&[path], TIMEOUT).is_empty());
+            let exposed_key = exposed_key.map(|path| escaped(&path).into());
+            Some(Tls { acceptor, rules, requires_certificates, admits_nobody, system_roots, not_after, exposed_key })
         }
         Err(_) => {
             // Otherwise it follows from what is wrong already.
@@ -240,27 +259,34 @@ fn clients(
             wrong(line, Problem::NamesWithoutCertificate);
         }
     }
-    let mut roots = RootCertStore::empty();
+    let verifies = auth.is_some_and(|(auth, _)| auth.verifies());
+    let mut authorities = None;
     match (authority, auth) {
         (Some(Ok(pem)), Some((ClientAuth::Nobody, _))) => wrong(pem.line, Problem::AuthorityWithoutPolicy(pem.key)),
-        (Some(Ok(pem)), _) => match certificates(&pem) {
-            Ok(certificates) => {
-                if certificates.into_iter().any(|certificate| roots.add(certificate).is_err()) {
-                    wrong(pem.line, Problem::BadCertificate(pem.key));
-                }
-            }
+        (Some(Ok(pem)), _) => match client_roots(&pem) {
+            Ok(certificates) => authorities = verifies.then_some(ClientRoots::Configured(certificates)),
             Err(problem) => wrong(pem.line, problem),
         },
         (Some(Err(())), _) => sound = false,
-        (None, Some((auth, line))) if auth.verifies() => wrong(line, Problem::NothingToVerifyBy(auth.name())),
+        // As with Go. What cannot be loaded of them is not trusted.
+        (None, _) if verifies => {
+            authorities = Some(ClientRoots::System(rustls_native_certs::load_native_certs().certs));
+        }
         (None, _) => {}
     }
     match auth {
-        Some((auth, _)) if sound => Clients::new(auth, roots, names, provider).map_err(|()| {
+        Some((auth, _)) if sound => Clients::new(auth, authorities, names, provider).map_err(|()| {
             faults.note(line, Problem::BadCertificate("client_ca_file"));
         }),
         _ => Err(()),
     }
+}
+
+/// The certificates of clients' authorities, each of which can be one.
+fn client_roots(pem: &Pem) -> Result<Vec<CertificateDer<'static>>, Problem> {
+    let certificates = certificates(pem)?;
+    let usable = |certificate: &CertificateDer<'static>| RootCertStore::empty().add(certificate.clone()).is_ok();
+    if certificates.iter().all(usable) { Ok(certificates) } else { Err(Problem::BadCertificate(pem.key)) }
 }
 
 fn certificates(pem: &Pem) -> Result<Vec<CertificateDer<'static>>, Problem> {

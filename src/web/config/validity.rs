@@ -1,13 +1,24 @@
-//! Until when a certificate is valid, which rustls does not show.
+//! From when until when a certificate is valid, which rustls does not show, and whether it is one for clients.
 
 use std::fmt;
-use std::time::{Duration, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use rustls::CertificateError;
+use rustls::pki_types::UnixTime;
 
 const INTEGER: u8 = 0x02;
+const OCTET_STRING: u8 = 0x04;
+const OBJECT_IDENTIFIER: u8 = 0x06;
 const UTC_TIME: u8 = 0x17;
 const GENERALIZED_TIME: u8 = 0x18;
 const SEQUENCE: u8 = 0x30;
 const VERSION: u8 = 0xa0;
+const EXTENSIONS: u8 = 0xa3;
+
+/// RFC 5280, 4.2.1.12: what a certificate may be used for, and among that: anything, and proving who a client is.
+const EXTENDED_KEY_USAGE: [u8; 3] = [0x55, 0x1d, 0x25];
+const ANY_USAGE: [u8; 4] = [0x55, 0x1d, 0x25, 0x00];
+const CLIENT_AUTH: [u8; 8] = [0x2b, 0x06, 0x01, 0x05, 0x05, 0x07, 0x03, 0x02];
 
 /// When a certificate runs out, since the Unix epoch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -16,25 +27,7 @@ pub struct NotAfter(Duration);
 impl NotAfter {
     /// Of a certificate as DER; nothing for what is none, or one that ran out before there was a Unix.
     pub(super) fn of(certificate: &[u8]) -> Option<Self> {
-        // RFC 5280, 4.1: what is signed begins with the version, if there is one, the serial number, the algorithm and
-        // the issuer; then come the two times.
-        let (signed, _) = value(value(certificate, SEQUENCE)?.0, SEQUENCE)?;
-        let rest = value(signed, VERSION).map_or(signed, |(_, rest)| rest);
-        let (_, rest) = value(rest, INTEGER)?;
-        let (_, rest) = value(rest, SEQUENCE)?;
-        let (_, rest) = value(rest, SEQUENCE)?;
-        let (.., not_after) = any(value(rest, SEQUENCE)?.0)?;
-        let (tag, text, _) = any(not_after)?;
-        let text = std::str::from_utf8(text).ok().filter(|text| text.is_ascii())?;
-        let digits = match tag {
-            UTC_TIME => format!("{}{text}", if text < "50" { "20" } else { "19" }),
-            GENERALIZED_TIME => text.to_owned(),
-            _ => return None,
-        };
-        let digits = digits.strip_suffix('Z').filter(|digits| digits.len() == 14)?;
-        let [year, month, day, hour, minute, second] = [0..4, 4..6, 6..8, 8..10, 10..12, 12..14].map(|at| &digits[at]);
-        let time = humantime::parse_rfc3339(&format!("{year}-{month}-{day}T{hour}:{minute}:{second}Z")).ok()?;
-        time.duration_since(UNIX_EPOCH).ok().map(Self)
+        CertificateFields::of(certificate)?.not_after.duration_since(UNIX_EPOCH).ok().map(Self)
     }
 
     /// Seconds since the Unix epoch.
@@ -48,6 +41,93 @@ impl fmt::Display for NotAfter {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         humantime::format_rfc3339_seconds(UNIX_EPOCH + self.0).fmt(f)
     }
+}
+
+/// Whether a certificate that needs no chain may prove now who a client is.
+pub(super) fn check_client_certificate(certificate: &[u8], now: UnixTime) -> Result<(), CertificateError> {
+    let parts = CertificateFields::of(certificate).ok_or(CertificateError::BadEncoding)?;
+    let now = UNIX_EPOCH + Duration::from_secs(now.as_secs());
+    if now < parts.not_before {
+        Err(CertificateError::NotValidYet)
+    } else if now > parts.not_after {
+        Err(CertificateError::Expired)
+    } else if !parts.is_for_clients {
+        Err(CertificateError::InvalidPurpose)
+    } else {
+        Ok(())
+    }
+}
+
+/// What is read of a certificate.
+struct CertificateFields {
+    not_before: SystemTime,
+    not_after: SystemTime,
+    /// Whether it may be used for anything, or for clients.
+    is_for_clients: bool,
+}
+
+impl CertificateFields {
+    /// Of a certificate as DER; nothing for what is none.
+    fn of(certificate: &[u8]) -> Option<Self> {
+        // RFC 5280, 4.1: what is signed begins with the version, if there is one, the serial number, the algorithm and
+        // the issuer; then come the two times, the subject, its key, and, after two identifiers that are hardly ever there,
+        // the extensions.
+        let (signed, _) = value(value(certificate, SEQUENCE)?.0, SEQUENCE)?;
+        let rest = value(signed, VERSION).map_or(signed, |(_, rest)| rest);
+        let (_, rest) = value(rest, INTEGER)?;
+        let (_, rest) = value(rest, SEQUENCE)?;
+        let (_, rest) = value(rest, SEQUENCE)?;
+        let (times, rest) = value(rest, SEQUENCE)?;
+        let (_, rest) = value(rest, SEQUENCE)?;
+        let (_, rest) = value(rest, SEQUENCE)?;
+        let (tag, not_before, times) = any(times)?;
+        // Before 1970, which is not read, it began long ago.
+        let not_before = time(tag, not_before).unwrap_or(UNIX_EPOCH);
+        let (tag, not_after, _) = any(times)?;
+        let extensions = values(rest)?.into_iter().find(|(tag, _)| *tag == EXTENSIONS);
+        let is_for_clients = match extensions {
+            Some((_, extensions)) => is_for_clients(value(extensions, SEQUENCE)?.0)?,
+            None => true,
+        };
+        Some(Self { not_before, not_after: time(tag, not_after)?, is_for_clients })
+    }
+}
+
+/// Whether extensions leave a certificate to be used for clients: without a word on usage, it may be used for anything.
+fn is_for_clients(extensions: &[u8]) -> Option<bool> {
+    for (_, extension) in values(extensions)? {
+        let (name, rest) = value(extension, OBJECT_IDENTIFIER)?;
+        if name == EXTENDED_KEY_USAGE {
+            // Whether it is critical may stand in between.
+            let (_, usages) = values(rest)?.into_iter().find(|(tag, _)| *tag == OCTET_STRING)?;
+            let usages = values(value(usages, SEQUENCE)?.0)?;
+            return Some(usages.iter().any(|(_, usage)| *usage == ANY_USAGE || *usage == CLIENT_AUTH));
+        }
+    }
+    Some(true)
+}
+
+fn time(tag: u8, text: &[u8]) -> Option<SystemTime> {
+    let text = std::str::from_utf8(text).ok().filter(|text| text.is_ascii())?;
+    let digits = match tag {
+        UTC_TIME => format!("{}{text}", if text < "50" { "20" } else { "19" }),
+        GENERALIZED_TIME => text.to_owned(),
+        _ => return None,
+    };
+    let digits = digits.strip_suffix('Z').filter(|digits| digits.len() == 14)?;
+    let [year, month, day, hour, minute, second] = [0..4, 4..6, 6..8, 8..10, 10..12, 12..14].map(|at| &digits[at]);
+    humantime::parse_rfc3339(&format!("{year}-{month}-{day}T{hour}:{minute}:{second}Z")).ok()
+}
+
+/// All values, one after the other: the kind and the content of each.
+fn values(mut bytes: &[u8]) -> Option<Vec<(u8, &[u8])>> {
+    let mut values = Vec::new();
+    while !bytes.is_empty() {
+        let (tag, content, rest) = any(bytes)?;
+        values.push((tag, content));
+        bytes = rest;
+    }
+    Some(values)
 }
 
 /// The content of the value that comes first, if it is of this kind, and what comes after it.

@@ -156,7 +156,7 @@ impl Watched {
     }
 
     fn read(&self) -> (Result<WebConfig, WebConfigError>, Seen) {
-        let mut material = Material::default();
+        let mut material = Material::after(&self.state().seen);
         let config = WebConfig::read(&self.path, &mut material);
         (config, material.seen())
     }

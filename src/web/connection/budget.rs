@@ -9,14 +9,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::Notify;
 
-/// Memory that a response keeps alive until it is sent.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Retained {
-    /// Which allocation it is: its address.
-    pub id: usize,
-    /// How large it is.
-    pub bytes: u64,
-}
+use crate::observer::Retained;
 
 /// Responses that hold no more than this are bounded by how many connections there are.
 const SMALL: u64 = 16 * 1024;

@@ -24,7 +24,6 @@ use super::listener::Socket;
 use super::{Authenticator, Content, Limits, handshake, reply};
 use stream::MeteredStream;
 
-pub use budget::Retained;
 pub(super) use budget::{ResponseBudget, ResponseGrant};
 pub(super) use limiter::ConnectionLimiter;
 pub(super) use peer::Peer;

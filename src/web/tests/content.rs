@@ -7,10 +7,10 @@ use bytes::Bytes;
 use tokio::sync::Semaphore;
 use tokio::time::Instant;
 
-use crate::expose::metrics::{Rendered, gzip};
+use crate::expose::metrics::gzip;
 use crate::expose::{Encoding, sample};
 use crate::history::History;
-use crate::observer::{Chosen, Encoded, Glance, NotConfigured, Observed, Waiting};
+use crate::observer::{CachedReading, Chosen, Encoded, NotConfigured, PartialView, Waiting};
 use crate::web::{Content, Scrape};
 
 /// The sample, with metrics as given.
@@ -52,7 +52,7 @@ impl Fake {
         Self { anew: true, ..Self::giving(vec![Bytes::from(vec![b'x'; bytes]); pieces]) }
     }
 
-    /// Content that waits in `snapshots` for ever; the semaphore tells of each that waits.
+    /// Content that waits in `readings` for ever; the semaphore tells of each that waits.
     pub(super) fn looking() -> (Self, Arc<Semaphore>) {
         let looked = Arc::new(Semaphore::new(0));
         (Self { looked: Some(Arc::clone(&looked)), ..Self::plain() }, looked)
@@ -103,16 +103,16 @@ impl Content for Fake {
         }
     }
 
-    async fn snapshots(&self, sources: Chosen, _deadline: Instant) -> Result<Vec<Arc<Observed>>, NotConfigured> {
+    async fn readings(&self, sources: Chosen, _deadline: Instant) -> Result<Vec<Arc<CachedReading>>, NotConfigured> {
         if let Some(looked) = &self.looked {
             looked.add_permits(1);
             std::future::pending::<()>().await;
         }
         let (history, at) = (History::default(), Duration::ZERO);
-        let observed = |snapshot| Arc::new(Observed::new(Arc::new(snapshot), history.clone(), at, Rendered::default()));
+        let reading = |snapshot| Arc::new(CachedReading::new(Arc::new(snapshot), history.clone(), at));
         let snapshots = sample::snapshots();
         match sources {
-            Chosen::All => Ok(snapshots.into_iter().map(observed).collect()),
+            Chosen::All => Ok(snapshots.into_iter().map(reading).collect()),
             Chosen::Named(names) => {
                 let all: Vec<_> = snapshots.iter().map(|snapshot| snapshot.source.to_string()).collect();
                 if names.iter().any(|name| !all.contains(name)) {
@@ -120,24 +120,24 @@ impl Content for Fake {
                 }
                 let chosen =
                     snapshots.into_iter().filter(|snapshot| names.iter().any(|name| **name == *snapshot.source));
-                Ok(chosen.map(observed).collect())
+                Ok(chosen.map(reading).collect())
             }
         }
     }
 
-    async fn glances(
+    async fn partial_views(
         &self,
         sources: Chosen,
         _waiting: Waiting,
         deadline: Instant,
-    ) -> Result<Vec<Glance>, NotConfigured> {
-        let glance = |observed: Arc<Observed>| Glance {
-            snapshot: Arc::clone(&observed.snapshot),
-            history: observed.history.clone(),
-            at: observed.at,
+    ) -> Result<Vec<PartialView>, NotConfigured> {
+        let view = |reading: Arc<CachedReading>| PartialView {
+            snapshot: Arc::clone(&reading.snapshot),
+            history: reading.history.clone(),
+            at: reading.at,
             unanswered: None,
         };
-        Ok(self.snapshots(sources, deadline).await?.into_iter().map(glance).collect())
+        Ok(self.readings(sources, deadline).await?.into_iter().map(view).collect())
     }
 
     fn sources(&self) -> Vec<String> {

@@ -234,6 +234,18 @@ fn check_reads_nothing_unless_it_is_told_to_connect() {
 }
 
 #[test]
+fn check_warns_of_what_can_be_used_and_is_hardly_meant_and_ends_as_well() {
+    let folder = folder();
+    let yaml =
+        "sources:\n  - name: jobs\n    store: postgres://u@127.0.0.1/jobs\n    query: SELECT now() AS store_now\n";
+    let path = configure(folder.path(), yaml);
+    let checked = run(&["check", &format!("--config.file={}", path.display())]);
+    assert_eq!(checked.code, Some(0), "{}", checked.all());
+    let warning = format!("{}:4: warning: the query returns `now()` as `store_now`", path.display());
+    assert!(checked.stdout.starts_with(&warning), "{}", checked.stdout);
+}
+
+#[test]
 fn the_configuration_can_be_named_by_the_environment_and_the_metrics_moved() {
     let folder = folder();
     let path = configure(folder.path(), &one_source(folder.path()));

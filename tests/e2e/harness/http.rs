@@ -1,7 +1,7 @@
 //! As little HTTP as a scrape needs.
 
 use std::fmt::Write as _;
-use std::io::{Read, Write};
+use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::time::Duration;
 
@@ -41,24 +41,55 @@ pub(crate) fn answer(mut stream: TcpStream) -> Reply {
     stream.read_to_end(&mut answer).unwrap_or_else(|error| panic!("no answer: {error}"));
     let end = answer.windows(4).position(|window| window == b"\r\n\r\n");
     let end = end.unwrap_or_else(|| panic!("no answer: {:?}", String::from_utf8_lossy(&answer)));
-    let (head, body) = (std::str::from_utf8(&answer[..end]).unwrap(), &answer[end + 4..]);
+    let (head, sent) = (std::str::from_utf8(&answer[..end]).unwrap(), &answer[end + 4..]);
     let status = head.split(' ').nth(1).and_then(|status| status.parse().ok());
     let headers = head.lines().skip(1).filter_map(|line| line.split_once(": "));
     let mut reply = Reply {
         status: status.unwrap_or_else(|| panic!("no status: {head}")),
         headers: headers.map(|(name, value)| (name.to_lowercase(), value.to_owned())).collect(),
         body: String::new(),
-        length: body.len(),
+        length: 0,
         took: Duration::ZERO,
     };
-    let told = reply.header("content-length").and_then(|length| length.parse().ok());
-    assert_eq!(told, Some(body.len()), "an answer that was cut off: {head}");
+    let body = match reply.header("transfer-encoding") {
+        Some("chunked") => read_chunks(&mut &*sent).unwrap_or_else(|error| panic!("{error}: {head}")),
+        _ => {
+            let told = reply.header("content-length").and_then(|length| length.parse().ok());
+            assert_eq!(told, Some(sent.len()), "an answer that was cut off: {head}");
+            sent.to_vec()
+        }
+    };
+    reply.length = body.len();
     if reply.header("content-encoding") == Some("gzip") {
-        flate2::read::GzDecoder::new(body).read_to_string(&mut reply.body).unwrap();
+        flate2::read::GzDecoder::new(&*body).read_to_string(&mut reply.body).unwrap();
     } else {
-        reply.body = String::from_utf8(body.to_vec()).unwrap();
+        reply.body = String::from_utf8(body).unwrap();
     }
     Reply { took: now() - began, ..reply }
+}
+
+/// Reads a body that comes in chunks to its end, and nothing that follows it.
+pub(crate) fn read_chunks(sent: &mut (impl Read + ?Sized)) -> io::Result<Vec<u8>> {
+    let mut body = Vec::new();
+    loop {
+        let mut line = Vec::new();
+        while !line.ends_with(b"\r\n") {
+            let mut byte = [0];
+            sent.read_exact(&mut byte)?;
+            line.push(byte[0]);
+        }
+        let digits = std::str::from_utf8(&line[..line.len() - 2]).map_err(io::Error::other)?;
+        let length = usize::from_str_radix(digits, 16).map_err(io::Error::other)?;
+        let mut chunk = vec![0; length + 2];
+        sent.read_exact(&mut chunk)?;
+        if !chunk.ends_with(b"\r\n") {
+            return Err(io::Error::other("a chunk without an end"));
+        }
+        if length == 0 {
+            return Ok(body);
+        }
+        body.extend_from_slice(&chunk[..length]);
+    }
 }
 
 impl Reply {

@@ -2,7 +2,7 @@
 
 use std::io::{Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
@@ -66,6 +66,7 @@ struct Shared {
     changed: Condvar,
     accepted: AtomicUsize,
     open: AtomicUsize,
+    turns: AtomicUsize,
 }
 
 struct State {
@@ -85,6 +86,8 @@ struct Connection {
     server: TcpStream,
     shared: Arc<Shared>,
     end: Mutex<Option<End>>,
+    /// Whether what the client says next begins a turn of its.
+    is_clients_turn: AtomicBool,
 }
 
 impl Proxy {
@@ -107,6 +110,7 @@ impl Proxy {
             changed: Condvar::new(),
             accepted: AtomicUsize::new(0),
             open: AtomicUsize::new(0),
+            turns: AtomicUsize::new(0),
         });
         let accepts = thread::spawn({
             let shared = Arc::clone(&shared);
@@ -128,6 +132,12 @@ impl Proxy {
     /// How many connections are open.
     pub(crate) fn open(&self) -> usize {
         self.shared.open.load(Ordering::SeqCst)
+    }
+
+    /// How often clients began to speak: when a connection was new, or after its server had said something. So many round
+    /// trips were made, whatever the number of packets.
+    pub(crate) fn turns(&self) -> usize {
+        self.shared.turns.load(Ordering::SeqCst)
     }
 
     /// Chooses what becomes of connections, those that are there and new ones.
@@ -232,7 +242,13 @@ impl Connection {
             stream.set_nodelay(true).unwrap();
         }
         shared.open.fetch_add(1, Ordering::SeqCst);
-        let connection = Arc::new(Self { client, server, shared: Arc::clone(shared), end: Mutex::new(None) });
+        let connection = Arc::new(Self {
+            client,
+            server,
+            shared: Arc::clone(shared),
+            end: Mutex::new(None),
+            is_clients_turn: AtomicBool::new(true),
+        });
         for pump in [Self::pump_requests, Self::pump_answers] {
             let connection = Arc::clone(&connection);
             thread::spawn(move || pump(&connection));
@@ -267,6 +283,9 @@ impl Connection {
     fn pump_requests(&self) {
         let mut buffer = [0; 16 * 1024];
         while let Ok(length @ 1..) = (&self.client).read(&mut buffer) {
+            if self.is_clients_turn.swap(false, Ordering::SeqCst) {
+                self.shared.turns.fetch_add(1, Ordering::SeqCst);
+            }
             if (&self.server).write_all(&buffer[..length]).is_err() {
                 break;
             }
@@ -278,6 +297,7 @@ impl Connection {
         let mut buffer = [0; 16 * 1024];
         let mut cutter = Cutter::default();
         while let Ok(length @ 1..) = (&self.server).read(&mut buffer) {
+            self.is_clients_turn.store(true, Ordering::SeqCst);
             if self.deliver(&buffer[..length], &mut cutter).is_none() {
                 break;
             }

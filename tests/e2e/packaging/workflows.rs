@@ -66,6 +66,21 @@ fn what_is_published_is_attested_before_and_the_image_made_of_it_after() {
 }
 
 #[test]
+fn advisories_are_checked_where_they_can_be_fetched_and_nowhere_else() {
+    let ci: Value =
+        serde_saphyr::from_str(&std::fs::read_to_string(repository(".github/workflows/ci.yml")).unwrap()).unwrap();
+    let jobs: Vec<_> = ci["jobs"].as_object().unwrap().values().map(Value::to_string).collect();
+    let check = "cargo deny --locked check advisories";
+    assert_eq!(jobs.iter().filter(|job| job.contains(check)).count(), 1, "{jobs:?}");
+    let run = std::fs::read_to_string(repository(".ci/run")).unwrap();
+    assert!(run.contains("check bans licenses sources") && !run.contains("advisories"), "{run}");
+    // The same version of it everywhere.
+    let versions = |text: &str| text.split("cargo-deny@").skip(1).map(|rest| rest[..6].to_owned()).collect::<Vec<_>>();
+    let (of_ci, of_run) = (versions(&jobs.concat()), versions(&run));
+    assert!(!of_ci.is_empty() && of_ci == of_run, "{of_ci:?} {of_run:?}");
+}
+
+#[test]
 fn every_script_that_a_workflow_runs_is_there_to_be_run() {
     let workflows = workflows();
     let words = workflows.iter().flat_map(|text| text.split([' ', '\n', '(', ')']));

@@ -1,4 +1,4 @@
-//! How the exporter gets at a server, what it needs there, and what it costs.
+//! How the exporter gets at a server, and what it needs there.
 
 use super::{LEASES, READ, SOURCE, Table, config, refused, says};
 use crate::harness::store::folder;
@@ -121,24 +121,4 @@ fn a_password_is_read_anew_for_each_connection() {
     assert!(line.contains("password") && !line.contains("planted"), "{line}");
     std::fs::write(file, format!("{right}\n")).unwrap();
     assert_eq!(says(&exporter.scrape(), "sound"), ("active", "progressing"));
-}
-
-/// Counted at the server: one reading is one statement, whoever asks for it.
-#[test]
-fn sixteen_scrapers_cause_one_read_per_reuse() {
-    let table = Table::new();
-    table.database.execute("CREATE EXTENSION pg_stat_statements");
-    let read = READ.replace("leases.*", "leases.*, pg_sleep(0.2)::text = '' AS due");
-    let read = read.replace("leases.*, ", "lease, holder, ").replace("::text = '' AS due", "::text AS progress_cursor");
-    let yaml = config(&table.database, "", &read).replace("reuse_for: 0s", "reuse_for: 1m");
-    let exporter = Exporter::start(table.folder.path(), &yaml);
-    for replies in [exporter.get_at_once("/metrics", 16), exporter.get_at_once("/metrics", 16)] {
-        assert!(replies.iter().all(|reply| reply.status == 200 && reply.body.contains("lease=\"sound\"")));
-    }
-    let counted = table.database.query(
-        "SELECT sum(calls) FROM pg_stat_statements AS s JOIN pg_database AS d ON d.oid = s.dbid \
-         WHERE d.datname = current_database() AND query LIKE '%progress_cursor%' AND query LIKE '%pg_sleep%' \
-         AND query NOT LIKE '%pg_stat_statements%'",
-    );
-    assert_eq!(counted, "1");
 }

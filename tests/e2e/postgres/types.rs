@@ -9,7 +9,10 @@ use crate::servers;
 fn every_type_that_a_column_may_have_is_read() {
     let folder = folder();
     let database = servers::postgres().database();
-    database.execute("CREATE TYPE mood AS ENUM ('calm'); CREATE DOMAIN named AS text");
+    database.execute(
+        "CREATE TYPE mood AS ENUM ('calm'); CREATE DOMAIN named AS text; CREATE DOMAIN humour AS mood; \
+         CREATE TYPE pair AS (x int); CREATE EXTENSION citext",
+    );
     for (value, column) in [
         ("7::int2", "epoch"),
         ("7::int4", "epoch"),
@@ -21,6 +24,8 @@ fn every_type_that_a_column_may_have_is_read() {
         ("'h'::name", "holder"),
         ("'h'::named", "holder"),
         ("'calm'::mood", "holder"),
+        ("'calm'::humour", "holder"),
+        ("'calm'::citext", "holder"),
         ("gen_random_uuid()", "holder"),
         ("extract(epoch FROM now())", "renewed_at"),
         ("extract(epoch FROM now())::float8", "renewed_at"),
@@ -41,9 +46,14 @@ fn every_type_that_a_column_may_have_is_read() {
         let checked = check(folder.path(), &config(&database, "", &query));
         assert_eq!(checked.code, Some(0), "{value} AS {column}: {}", checked.all());
     }
-    for (value, column) in
-        [("true", "due"), ("'{}'::jsonb", "holder"), ("'\\x00'::bytea", "holder"), ("'{1}'::int[]", "due")]
-    {
+    for (value, column) in [
+        ("true", "due"),
+        ("'{}'::jsonb", "holder"),
+        ("'\\x00'::bytea", "holder"),
+        ("'{1}'::int[]", "due"),
+        ("ROW(1)::pair", "due"),
+        ("'{calm}'::mood[]", "holder"),
+    ] {
         let query = format!("SELECT now() AS store_now, 'a' AS lease, {value} AS {column}");
         let checked = check(folder.path(), &config(&database, "", &query));
         assert!(checked.stdout.contains(&format!("column {column}: wrong_type")), "{value}: {}", checked.all());

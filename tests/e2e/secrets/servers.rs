@@ -25,8 +25,10 @@ impl Sources<'_> {
 
     /// Adds those that cannot get in; `reads` says what would be read.
     fn add_strangers(&mut self, url: &str, user: &str, password_file: &Path, reads: &str) {
-        let wrong = self.folder.join("PLANTED-wrong.password");
+        let wrong = self.folder.join("wrong.password");
         fs::write(&wrong, "PLANTED-wrong\n").unwrap();
+        let lines = self.folder.join("lines.password");
+        fs::write(&lines, "PLANTED-one\nPLANTED-two\n").unwrap();
         let (good, wrong) = (password_file.display(), wrong.display());
         let port = url.rsplit_once(':').unwrap().1.split('/').next().unwrap();
         let at = |from: &str, to: &str| {
@@ -35,7 +37,9 @@ impl Sources<'_> {
         };
         for (store, file) in [
             (url.to_owned(), wrong.to_string()),
-            (url.to_owned(), format!("{}/PLANTED/none", self.folder.display())),
+            // The path of a file that cannot be used is told, and what it holds is not.
+            (url.to_owned(), format!("{}/none.password", self.folder.display())),
+            (url.to_owned(), lines.display().to_string()),
             (at(user, "PLANTED-user"), good.to_string()),
             (at(&format!(":{port}"), ":1"), good.to_string()),
             (at("127.0.0.1", "PLANTED.invalid"), good.to_string()),

@@ -59,6 +59,7 @@ const LINES: [&str; 14] = [
 fn no_complaint_about_a_configuration_repeats_a_secret_in_it() {
     let (folder, mut said) = (folder(), Said::default());
     let good = sound(folder.path());
+    std::fs::write(folder.path().join("short.key"), "PLANTED").unwrap();
     let exporter = Exporter::started(among_secrets(&[
         &format!("--config.file={}", configure(folder.path(), &good).display()),
         "--web.listen-address=127.0.0.1:0",
@@ -71,7 +72,8 @@ fn no_complaint_about_a_configuration_repeats_a_secret_in_it() {
     let of_sources = sources.map(|source| good.clone() + &source);
     let whole = [
         "token_key: PLANTED-0123456789\n",
-        "token_key_file: PLANTED/none\n",
+        // The path of a file that cannot be used is told, and what it holds is not.
+        "token_key_file: short.key\n",
         "token_key_file: [PLANTED]\n",
         "token_key_file: {PLANTED: x}\n",
         "password: PLANTED\n",

@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
 use crate::harness::exporter::configure;
@@ -40,6 +41,8 @@ const QUERIES: [&str; 16] = [
 fn plant(planted: &Path) -> String {
     let at = |name: &str| planted.join(name).display().to_string();
     fs::write(at("token.key"), format!("{KEY}\n")).unwrap();
+    // Where others could read it, a warning would name its path.
+    fs::set_permissions(at("token.key"), fs::Permissions::from_mode(0o600)).unwrap();
     drop(reference(Path::new(&at("sound.db"))).execute_batch(&format!(
         "WITH clock AS (SELECT CAST(unixepoch('subsec') * 1000 AS INTEGER) AS now) INSERT INTO scheduler_lease \
          SELECT 'planner', '{HOLDER}', 1, now, now, now + 3600000 FROM clock"

@@ -6,6 +6,7 @@ use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use crate::harness::http::read_chunks;
 use crate::web::client::{Client, login};
 
 /// The user who may ask, and the password.
@@ -99,6 +100,9 @@ impl Answer {
         let answer = Self { status, head, body: Vec::new() };
         if method == "HEAD" || status == 304 {
             return Ok(answer);
+        }
+        if answer.header("transfer-encoding") == Some("chunked") {
+            return Ok(Self { body: read_chunks(stream)?, ..answer });
         }
         let length = answer.header("content-length").and_then(|length| length.parse().ok());
         let length = length.ok_or_else(|| io::Error::other(format!("no length in {:?}", answer.head)))?;

@@ -77,6 +77,20 @@ fn the_start_says_what_whoever_connects_must_have_and_an_empty_name_is_none() {
 }
 
 #[test]
+fn a_burst_of_nothing_is_taken_and_refuses_every_request_as_the_warning_says() {
+    let folder = folder();
+    let text = "rate_limit: {interval: 1s, burst: 0}\n";
+    let checked = run(&["check", &configure(folder.path(), text)]);
+    assert_eq!(checked.code, Some(0), "{}", checked.all());
+    assert!(checked.stdout.contains("warning: `rate_limit` without a `burst`, or with one of 0"), "{}", checked.stdout);
+    let exporter = start(folder.path(), text);
+    for _ in 0..3 {
+        assert_eq!(exporter.get("/metrics").status, 429);
+    }
+    assert!(exporter.log().contains("refuses every request"), "{}", exporter.log());
+}
+
+#[test]
 fn a_reload_tells_of_the_web_configuration_too() {
     let folder = folder();
     let headers = "http_server_config: {headers: {X-Frame-Options: deny}}\n";

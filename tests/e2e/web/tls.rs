@@ -7,9 +7,10 @@ use std::path::Path;
 use rustls::version::{TLS12, TLS13};
 
 use super::client::{Client, plainly};
-use super::{configure, start};
+use super::{configure, start, steady};
+use crate::harness::process::command;
 use crate::harness::store::folder;
-use crate::harness::{Exporter, eventually, run};
+use crate::harness::{Exporter, Process, eventually, run};
 use crate::servers::{Certificate, Certificates};
 
 /// Puts a pair where the web configuration has it.
@@ -77,6 +78,55 @@ fn each_policy_for_clients_is_kept() {
             Client::new(&certificates.ca_file(), identity, &[&TLS13]).get(exporter.address(), "/-/healthy").is_ok()
         });
         assert_eq!(got, admitted, "{policy}");
+    }
+}
+
+#[test]
+fn a_client_that_is_its_own_authority_is_let_in_where_its_certificate_is_trusted() {
+    let (folder, certificates) = (folder(), Certificates::make());
+    let own = |name: &str| {
+        let key = rcgen::KeyPair::generate().unwrap();
+        let mut params = rcgen::CertificateParams::new(vec!["first.example".to_owned()]).unwrap();
+        params.is_ca = rcgen::IsCa::Ca(rcgen::BasicConstraints::Unconstrained);
+        let path = |ending: &str| folder.path().join(format!("{name}.{ending}"));
+        fs::write(path("pem"), params.self_signed(&key).unwrap().pem()).unwrap();
+        fs::write(path("key"), key.serialize_pem()).unwrap();
+        Certificate { certificate_file: path("pem"), key_file: path("key") }
+    };
+    let (trusted, other) = (own("trusted"), own("other"));
+    let names = "  client_allowed_sans: [first.example]\n";
+    let exporter = started(
+        folder.path(),
+        &certificates,
+        &format!("  client_auth_type: RequireAndVerifyClientCert\n  client_ca_file: trusted.pem\n{names}"),
+    );
+    let ca = certificates.ca_file();
+    for version in [&TLS12, &TLS13] {
+        let asks = |identity| Client::new(&ca, identity, &[version]).get(exporter.address(), "/metrics");
+        assert_eq!(asks(Some(&trusted)).unwrap().status, 200, "{version:?}");
+        assert!(asks(Some(&other)).is_err() && asks(None).is_err(), "{version:?}");
+    }
+}
+
+#[test]
+fn without_authorities_of_its_own_clients_are_verified_by_those_that_the_system_trusts() {
+    let (folder, certificates) = (folder(), Certificates::make());
+    place(folder.path(), &certificates.server());
+    let ca = certificates.ca_file();
+    let (trusted, stranger) = (certificates.client("a"), certificates.client_of_stranger("b"));
+    for (policy, admitted) in
+        [("VerifyClientCertIfGiven", [true, true, false]), ("RequireAndVerifyClientCert", [false, true, false])]
+    {
+        let config = crate::harness::exporter::configure(folder.path(), &steady(folder.path()));
+        let web = configure(folder.path(), &web_config(&format!("  client_auth_type: {policy}\n")));
+        let config = format!("--config.file={}", config.display());
+        let mut command = command([config.as_str(), "--web.listen-address=127.0.0.1:0", &web]);
+        command.env("SSL_CERT_FILE", &ca).env_remove("SSL_CERT_DIR");
+        let exporter = Exporter::started(Process::start(command));
+        let got = [None, Some(&trusted), Some(&stranger)]
+            .map(|identity| Client::new(&ca, identity, &[&TLS13]).get(exporter.address(), "/-/healthy").is_ok());
+        assert_eq!(got, admitted, "{policy}");
+        assert!(exporter.log().contains("without `client_ca_file`"), "{}", exporter.log());
     }
 }
 

@@ -121,6 +121,11 @@ fn what_could_not_be_looked_at_is_unknown() {
             "the source has more leases than `max_leases`, and this one was not looked at",
         ),
         (
+            Unseen::MembersLeftOut,
+            Reason::NotObservedYet,
+            "the source has more than 1000 records of this lease, and the rest was not looked at",
+        ),
+        (
             Unseen::Duplicate,
             Reason::InvalidRecord,
             "the store has several records of this lease, and only one can be right",

@@ -184,6 +184,32 @@ fn a_file_that_is_being_written_is_not_taken_until_it_stays_the_same() {
 }
 
 #[test]
+fn a_pipe_is_read_once_and_what_it_gave_holds_until_another_file_is_in_its_place() {
+    use rustix::fs::{CWD, FileType, mknodat};
+
+    let folder = folder();
+    let path = folder.path().join("web.yml");
+    mknodat(CWD, &path, FileType::Fifo, 0o600.into(), 0).unwrap();
+    let (to, text) = (path.clone(), [TLS, USERS].concat());
+    let writer = thread::spawn(move || std::fs::write(to, text).unwrap());
+    let watched = Watched::first(&path).unwrap();
+    writer.join().unwrap();
+    let held = watched.held();
+    assert!(held.users.is_some());
+    watched.look_twice(|| panic!("nothing is another"));
+    assert!(Arc::ptr_eq(&held, &watched.held()) && refusal(&watched).is_none());
+    let other = self::folder();
+    for name in ["server.pem", "server.key"] {
+        std::fs::copy(other.path().join(name), folder.path().join(name)).unwrap();
+    }
+    watched.look_twice(|| ());
+    assert!(!Arc::ptr_eq(&held, &watched.held()) && refusal(&watched).is_none(), "a new pair is taken all the same");
+    std::fs::remove_file(&path).unwrap();
+    assert_eq!(changed(&watched, &[TLS, USERS, HEADERS].concat()), None);
+    assert!(!watched.held().headers.is_empty());
+}
+
+#[test]
 fn a_file_that_stays_wrong_is_told_again_and_one_that_is_mended_is_not() {
     let folder = folder();
     let watched = watched(folder.path(), HEADERS);

@@ -1,8 +1,9 @@
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::UnixStream;
 
-use super::super::{ConnectionLimiter, Peer, ResponseBudget, Retained};
+use super::super::{ConnectionLimiter, Peer, ResponseBudget};
 use super::*;
+use crate::observer::Retained;
 
 /// More than a socket takes while nobody reads.
 const LONG: usize = 8 << 20;

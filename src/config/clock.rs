@@ -1,0 +1,160 @@
+//! What the text of a query tells of the clock in it.
+
+/// A function of PostgreSQL that gives when the transaction began, if the query returns it as `store_now`.
+///
+/// A hint and no proof: the text is not parsed, only taken apart into words, without strings and comments.
+pub(super) fn of_transaction(sql: &str) -> Option<&'static str> {
+    let words = words(sql);
+    let named = |at: usize, name: &str| words.get(at).is_some_and(|word| word.eq_ignore_ascii_case(name));
+    let names_clock = (0..words.len()).filter(|at| named(*at, "store_now"));
+    names_clock.into_iter().find_map(|at| {
+        let expression = expression_before(&words[..at]);
+        expression.clone().find_map(|at| match words[at].to_ascii_lowercase().as_str() {
+            "now" if named(at + 1, "(") => Some("now()"),
+            "transaction_timestamp" if named(at + 1, "(") => Some("transaction_timestamp()"),
+            "current_timestamp" => Some("CURRENT_TIMESTAMP"),
+            "localtimestamp" => Some("LOCALTIMESTAMP"),
+            _ => None,
+        })
+    })
+}
+
+/// Where the expression is that the name after these words names; empty where it names none, as behind a comma or a dot.
+fn expression_before(words: &[&str]) -> std::ops::Range<usize> {
+    let end = words.len() - usize::from(words.last().is_some_and(|word| word.eq_ignore_ascii_case("as")));
+    let mut depth = 0_usize;
+    for at in (0..end).rev() {
+        match words[at] {
+            ")" => depth += 1,
+            "(" if depth > 0 => depth -= 1,
+            "(" | "," | "." | ";" if depth == 0 => return at + 1..end,
+            word if depth == 0
+                && ["select", "returning", "distinct", "where"].contains(&&*word.to_ascii_lowercase()) =>
+            {
+                return at + 1..end;
+            }
+            _ => {}
+        }
+    }
+    0..end
+}
+
+/// Names, and every other sign by itself. Names in double quotes count as names.
+fn words(sql: &str) -> Vec<&str> {
+    let is_name = |letter: char| letter.is_alphanumeric() || letter == '_';
+    let mut words = Vec::new();
+    let mut rest = sql;
+    while let Some(first) = rest.chars().next() {
+        let escapes = words.last().is_some_and(|word: &&str| word.eq_ignore_ascii_case("e"));
+        let length = match first {
+            '\'' => string(rest, escapes),
+            '-' if rest.starts_with("--") => rest.find('\n').unwrap_or(rest.len()),
+            '/' if rest.starts_with("/*") => comment(rest),
+            '$' => dollars(rest),
+            letter if is_name(letter) => {
+                let length = rest.find(|letter| !is_name(letter)).unwrap_or(rest.len());
+                words.push(&rest[..length]);
+                length
+            }
+            // The quotes are no words, so that what is between them is one.
+            '"' => 1,
+            sign if sign.is_whitespace() => sign.len_utf8(),
+            sign => {
+                words.push(&rest[..sign.len_utf8()]);
+                sign.len_utf8()
+            }
+        };
+        rest = &rest[length..];
+    }
+    words
+}
+
+/// How long a string is that begins here. A doubled quote is the end of one string and the beginning of the next.
+fn string(text: &str, escapes: bool) -> usize {
+    let mut escaped = false;
+    for (at, byte) in text.bytes().enumerate().skip(1) {
+        match byte {
+            _ if escaped => escaped = false,
+            b'\\' if escapes => escaped = true,
+            b'\'' => return at + 1,
+            _ => {}
+        }
+    }
+    text.len()
+}
+
+/// How long a comment is that begins here; comments may be in comments.
+fn comment(text: &str) -> usize {
+    let (mut depth, mut at) = (0_usize, 0);
+    while let Some(found) = text[at..].find(['/', '*']) {
+        at += found;
+        let length = match &text.as_bytes()[at..] {
+            [b'/', b'*', ..] => {
+                depth += 1;
+                2
+            }
+            [b'*', b'/', ..] => {
+                depth -= 1;
+                2
+            }
+            _ => 1,
+        };
+        at += length;
+        if depth == 0 {
+            return at;
+        }
+    }
+    text.len()
+}
+
+/// How long a string between `$name$` and the same again is that begins here; a single sign if none does.
+fn dollars(text: &str) -> usize {
+    let end = text[1..].find(|letter: char| !(letter.is_alphanumeric() || letter == '_')).map(|at| at + 1);
+    let Some(mark) = end.filter(|end| text[*end..].starts_with('$')).map(|end| &text[..=end]) else { return 1 };
+    text[mark.len()..].find(mark).map_or(text.len(), |at| at + 2 * mark.len())
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn the_clock_of_the_transaction_is_found_where_it_is_returned_as_the_stores() {
+        for (sql, found) in [
+            ("SELECT now() AS store_now", Some("now()")),
+            ("select Now ( ) store_now, 1", Some("now()")),
+            ("SELECT lease, extract(epoch FROM now()) AS \"store_now\" FROM t", Some("now()")),
+            ("SELECT CURRENT_TIMESTAMP AS store_now", Some("CURRENT_TIMESTAMP")),
+            ("SELECT current_timestamp(3) AS store_now", Some("CURRENT_TIMESTAMP")),
+            ("SELECT pg_catalog.transaction_timestamp() AS STORE_NOW", Some("transaction_timestamp()")),
+            ("SELECT (SELECT now()) AS store_now", Some("now()")),
+            ("WITH clock AS (SELECT now() AS store_now) SELECT clock.store_now FROM clock", Some("now()")),
+            ("SELECT /* 'a' */ now() -- b'\n AS store_now", Some("now()")),
+            ("SELECT E'it\\'s', now() AS store_now", Some("now()")),
+            ("SELECT statement_timestamp() AS store_now", None),
+            ("SELECT clock_timestamp() AS store_now, now() AS renewed_at", None),
+            ("SELECT now() AS renewed_at, clock_timestamp() AS store_now", None),
+            ("SELECT now() AS at, clock.store_now FROM clock", None),
+            ("SELECT now() - interval '1 s' AS renewed_at, store_now FROM clock", None),
+            ("SELECT now_ms / 1000.0 AS store_now FROM clock", None),
+            ("SELECT clock_timestamp() /* now() */ AS store_now -- now() AS store_now", None),
+            ("SELECT 'now() AS store_now', clock_timestamp() AS store_now", None),
+            ("SELECT $q$ now() AS store_now $q$, clock_timestamp() AS store_now", None),
+            ("SELECT /* /* */ now() AS store_now */ clock_timestamp() AS store_now", None),
+            ("SELECT 1 WHERE now() > store_now", None),
+            ("store_now", None),
+            ("", None),
+        ] {
+            assert_eq!(of_transaction(sql), found, "{sql}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_is_taken(sql in "[-a'\"$/*.,();é \n\\\\eE]{0,40}", tail in ".{0,20}") {
+            let _ = of_transaction(&format!("{sql}{tail} AS store_now"));
+        }
+    }
+}

@@ -1,0 +1,154 @@
+//! The bodies of responses that are made of readings: metrics and JSON, plain or compressed.
+
+use std::fmt;
+use std::mem::size_of;
+use std::sync::Arc;
+
+use bytes::Bytes;
+
+use super::CachedReading;
+use crate::expose::gzip::{self, Part};
+use crate::expose::metrics::{self, CompressedMetrics, Exposition, SourceMetrics};
+use crate::expose::{Encoding, Format, json};
+use crate::lease::Status;
+
+/// A body as it is sent.
+#[derive(Debug)]
+pub enum Encoded {
+    /// The text, in pieces.
+    Plain(Vec<Bytes>),
+    /// The text, in pieces that are made as they are sent.
+    Lazy(LazyText),
+    /// The text as a gzip stream, in pieces.
+    Gzip(Vec<Bytes>),
+}
+
+/// A text whose pieces are made as they are sent, from readings that it keeps alive until then.
+pub struct LazyText {
+    /// The pieces.
+    pub pieces: Box<dyn Iterator<Item = Bytes> + Send>,
+    /// The readings that it keeps alive.
+    pub retained: Vec<Retained>,
+}
+
+/// Memory that a body keeps alive and that other bodies may share.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Retained {
+    /// The address, which tells it from other memory.
+    pub id: usize,
+    /// How much it is.
+    pub bytes: u64,
+}
+
+impl fmt::Debug for LazyText {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("LazyText").field("retained", &self.retained).finish_non_exhaustive()
+    }
+}
+
+/// Up to so many leases, a text is some 64 kB: it is written whole, and compressed whole for each response, which makes it
+/// shorter than in blocks. From then on it is written lazily, or sent in blocks that are compressed once and shared.
+const WHOLE: usize = 24;
+
+/// The metrics of these readings, and then `rest`.
+pub(super) async fn metrics(
+    exposition: &Exposition,
+    readings: &[Arc<CachedReading>],
+    format: Format,
+    encoding: Encoding,
+    rest: Vec<Bytes>,
+) -> Encoded {
+    let sources: Vec<_> = readings.iter().map(|reading| Arc::clone(&reading.metrics)).collect();
+    if leases(readings) <= WHOLE {
+        return encoded(exposition.text(format, sources, rest).collect(), encoding);
+    }
+    if encoding != Encoding::Identity {
+        if let Some(stream) = compressed(exposition, readings, &sources, format, &rest).await {
+            return Encoded::Gzip(stream);
+        }
+        tracing::error!("the metrics could not be compressed, and are sent as they are");
+    }
+    Encoded::Lazy(LazyText {
+        pieces: Box::new(exposition.text(format, sources, rest)),
+        retained: readings.iter().map(retained).collect(),
+    })
+}
+
+/// The metrics of these readings as a gzip stream. `None` if that failed, which the log tells.
+async fn compressed(
+    exposition: &Exposition,
+    readings: &[Arc<CachedReading>],
+    sources: &[Arc<SourceMetrics>],
+    format: Format,
+    rest: &[Bytes],
+) -> Option<Vec<Bytes>> {
+    // Side by side, because each source may take a while.
+    let begun: Vec<_> = readings
+        .iter()
+        .map(|reading| (exposition.clone(), Arc::clone(reading)))
+        .map(|(exposition, reading)| tokio::spawn(async move { reading.compressed_metrics(&exposition).await }))
+        .collect();
+    let mut compressed: Vec<Arc<CompressedMetrics>> = Vec::with_capacity(readings.len());
+    for begun in begun {
+        compressed.push(begun.await.ok()??);
+    }
+    let joined: Vec<_> =
+        sources.iter().zip(&compressed).map(|(source, compressed)| (&**source, &**compressed)).collect();
+    exposition.joined_gzip(format, &joined, rest).ok()
+}
+
+/// The JSON document of these readings. `None` if it could not be compressed.
+pub async fn json(readings: &[Arc<CachedReading>], encoding: Encoding) -> Option<Encoded> {
+    let snapshots = readings.iter().map(|reading| Arc::clone(&reading.snapshot)).collect();
+    let pieces = json::DocumentPieces::new(snapshots);
+    if leases(readings) <= WHOLE {
+        return Some(encoded(pieces.collect(), encoding));
+    }
+    if encoding == Encoding::Identity {
+        let retained = readings.iter().map(retained).collect();
+        return Some(Encoded::Lazy(LazyText { pieces: Box::new(pieces), retained }));
+    }
+    let mut parts = Vec::with_capacity(readings.len());
+    for reading in readings {
+        parts.push(reading.compressed_json().await?);
+    }
+    let [before, between, after] =
+        [json::BEFORE, json::BETWEEN, json::AFTER].map(|text| Part::stored(Bytes::from_static(text)));
+    let mut document = vec![&before];
+    for (at, part) in parts.into_iter().enumerate() {
+        if at > 0 {
+            document.push(&between);
+        }
+        document.push(part);
+    }
+    document.push(&after);
+    gzip::stream(document, &[]).ok().map(Encoded::Gzip)
+}
+
+/// A text as it is sent to a client that accepts this encoding.
+#[must_use]
+pub fn encoded(text: Vec<Bytes>, encoding: Encoding) -> Encoded {
+    if !encoding.compresses(text.iter().map(|piece| piece.len() as u64).sum()) {
+        return Encoded::Plain(text);
+    }
+    match metrics::gzip(&text) {
+        Ok(stream) => Encoded::Gzip(stream),
+        Err(error) => {
+            tracing::error!(%error, "a response could not be compressed, and is sent as it is");
+            Encoded::Plain(text)
+        }
+    }
+}
+
+fn leases(readings: &[Arc<CachedReading>]) -> usize {
+    readings.iter().map(|reading| reading.snapshot.leases.len()).sum()
+}
+
+/// The memory of a reading: its statuses, and about as much again as a name and a label take.
+fn retained(reading: &Arc<CachedReading>) -> Retained {
+    let lease = (size_of::<Status>() + 128) as u64;
+    Retained { id: Arc::as_ptr(reading).addr(), bytes: lease * reading.snapshot.leases.len() as u64 }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,236 @@
+//! Servers that are none, and real ones.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use tokio::io::{AsyncReadExt, AsyncWriteExt, duplex};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::task::JoinHandle;
+
+use super::message::{LONGEST, Received};
+use super::*;
+use crate::servers;
+use crate::store::{Host, PasswordFile, Tls};
+
+/// Far more than any of these readings takes: one that takes as long has waited for what never comes.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+fn database(host: &str, port: u16, password: Option<PathBuf>, tls: Tls) -> Database {
+    let server = Server {
+        host: Host::Tcp { name: host.into(), port },
+        user: Some("reader".into()),
+        password: password.map(PasswordFile::new),
+        tls,
+    };
+    let statement = Statement::Fixed("SELECT 1 AS store_now".into());
+    Database { server, name: "jobs".into(), schema: None, statement, time_zone: Zone::UTC }
+}
+
+fn scope() -> Scope {
+    Scope { only_lease: "own".into(), max_leases: 100 }
+}
+
+async fn read(database: Database) -> ReadResult {
+    database.into_store(scope()).read(Instant::now() + PATIENCE).await
+}
+
+/// Something that listens like a server, and for each connection says these things in turn, each after the client has said
+/// something. It gives back all that the last client said, and never ends a connection by itself.
+async fn impostor(says: &[&[u8]]) -> (u16, JoinHandle<Vec<u8>>) {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let says: Vec<_> = says.iter().map(|said| said.to_vec()).collect();
+    let heard = tokio::spawn(async move { converse(&listener, &says).await });
+    (port, heard)
+}
+
+async fn converse(listener: &TcpListener, says: &[Vec<u8>]) -> Vec<u8> {
+    let (mut client, _) = listener.accept().await.unwrap();
+    let mut heard = Vec::new();
+    for said in says {
+        hear(&mut client, &mut heard).await;
+        client.write_all(said).await.unwrap();
+    }
+    while hear(&mut client, &mut heard).await > 0 {}
+    heard
+}
+
+async fn hear(client: &mut TcpStream, heard: &mut Vec<u8>) -> usize {
+    client.read_buf(heard).await.unwrap_or(0)
+}
+
+const OK: &[u8] = b"R\0\0\0\x08\0\0\0\0Z\0\0\0\x05I";
+const CLEARTEXT: &[u8] = b"R\0\0\0\x08\0\0\0\x03";
+const MD5: &[u8] = b"R\0\0\0\x0c\0\0\0\x05salt";
+const SCRAM: &[u8] = b"R\0\0\0\x17\0\0\0\x0aSCRAM-SHA-256\0\0";
+
+/// Announced lengths: 2^32 - 1, 2^31 - 1, a little over what is allowed, and less than a length itself takes.
+#[tokio::test]
+async fn a_message_that_is_longer_than_any_may_be_is_refused_at_its_header() {
+    for (said, told) in [
+        (&[&b"R\xff\xff\xff\xff"[..]][..], "does not speak"),
+        (&[b"R\x7f\xff\xff\xff"], "64 MiB"),
+        (&[b"R\x04\0\0\0"], "64 MiB"),
+        (&[b"R\0\0\0\x03"], "does not speak"),
+        (&[OK, b"1\x7f\xff\xff\xff"], "64 MiB"),
+        (&[OK, b"D\x7f\xff\xff\xff"], "64 MiB"),
+        (&[OK, b"D\xff\xff\xff\xff"], "does not speak"),
+        (&[b"HTTP/1.1 400 Bad Request\r\n"], "does not speak"),
+    ] {
+        let (port, _heard) = impostor(said).await;
+        let error = read(database("127.0.0.1", port, None, Tls::Off)).await.unwrap_err();
+        assert_eq!(error.failure().as_str(), "store_unreachable", "{said:?}: {error}");
+        assert!(error.to_string().contains(told), "{said:?}: {error}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn memory_is_taken_for_what_has_come_and_not_for_what_is_announced() {
+    let (client, mut server) = duplex(1024);
+    let mut stream = MessageStream::new(Box::new(client));
+    let length = u32::try_from(LONGEST - 1).unwrap().to_be_bytes();
+    server.write_all(&[b"D", &length[..], &[0; 1000]].concat()).await.unwrap();
+    assert!(tokio::time::timeout(PATIENCE, stream.next()).await.is_err());
+    assert!(stream.capacity() < 1024 * 1024, "{}", stream.capacity());
+}
+
+#[tokio::test]
+async fn what_is_said_in_between_is_passed_over() {
+    let (client, mut server) = duplex(1024);
+    let mut stream = MessageStream::new(Box::new(client));
+    let notice = b"N\0\0\0\x0bSNOTE\0\0S\0\0\0\x09a\0bc\0A\0\0\0\x0b\0\0\0\x01a\0b\0";
+    server.write_all(&[&notice[..], b"D\0\0\0\x06\0\0", notice, b"1\0\0\0\x04", notice].concat()).await.unwrap();
+    assert!(matches!(stream.next_answer().await, Ok(Received::Row(b"\0\0"))));
+    assert!(matches!(stream.next_answer().await, Ok(Received::Other(_))));
+}
+
+fn secret() -> (tempfile::TempDir, PathBuf) {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("password");
+    std::fs::write(&path, "planted").unwrap();
+    (folder, path)
+}
+
+/// A server that has no TLS, or pretends to need a password before there is any, gets the question for TLS and nothing else.
+#[tokio::test]
+async fn a_password_is_not_sent_where_the_connection_should_be_protected_and_is_not() {
+    let (_folder, password) = secret();
+    let verify = Tls::Verify { ca_file: None, identity: None };
+    for answer in [&[&b"N"[..]][..], &[CLEARTEXT], &[MD5], &[SCRAM], &[OK], &[b"N", CLEARTEXT], &[b"E\0\0\0\x05\0"]] {
+        let (port, heard) = impostor(answer).await;
+        let error = read(database("127.0.0.1", port, Some(password.clone()), verify.clone())).await.unwrap_err();
+        assert_eq!(error.failure().as_str(), "store_unreachable", "{error}");
+        assert_eq!(heard.await.unwrap(), b"\0\0\0\x08\x04\xd2\x16\x2f", "{answer:?}");
+    }
+}
+
+/// Positive proof that the others see what there is to see.
+#[tokio::test]
+async fn a_password_is_sent_in_clear_where_the_connection_stays_on_this_machine_or_tls_is_turned_off() {
+    let (_folder, password) = secret();
+    let wrong = b"E\0\0\0\x0dC28P01\0\0";
+    let (port, heard) = impostor(&[CLEARTEXT, wrong]).await;
+    let error = read(database("127.0.0.1", port, Some(password), Tls::Off)).await.unwrap_err();
+    assert_eq!(error.failure().as_str(), "store_refused", "{error}");
+    let heard = heard.await.unwrap();
+    assert!(heard.windows(8).any(|part| part == b"planted\0"));
+}
+
+#[tokio::test]
+async fn a_server_that_does_not_prove_itself_is_not_believed() {
+    let (_folder, password) = secret();
+    for (says, reason) in [
+        // It is content with the half of it.
+        (&[SCRAM, OK][..], "store_unreachable"),
+        (&[b"R\0\0\0\x12\0\0\0\x0aPLANTED\0\0"], "store_refused"),
+        (&[b"R\0\0\0\x08\0\0\0\x07"], "store_refused"),
+        (&[b"R\0\0\0\x08\0\0\0\x63"], "store_unreachable"),
+    ] {
+        let (port, heard) = impostor(says).await;
+        let error = read(database("127.0.0.1", port, Some(password.clone()), Tls::Off)).await.unwrap_err();
+        assert_eq!(error.failure().as_str(), reason, "{says:?}: {error}");
+        assert!(!error.to_string().to_lowercase().contains("planted"), "{error}");
+        let heard = heard.await.unwrap();
+        assert!(!heard.windows(7).any(|part| part == b"planted"));
+    }
+}
+
+#[tokio::test]
+async fn without_a_password_or_a_user_it_is_told_what_is_missing() {
+    let (port, _heard) = impostor(&[CLEARTEXT]).await;
+    let error = read(database("127.0.0.1", port, None, Tls::Off)).await.unwrap_err();
+    assert!(error.to_string().contains("`password_file`"), "{error}");
+    let mut nobody = database("127.0.0.1", port, None, Tls::Off);
+    nobody.server.user = None;
+    assert!(read(nobody).await.unwrap_err().to_string().contains("names no user"));
+}
+
+/// A session of the owner, who may write.
+async fn owners_session(database: &servers::Database) -> MessageStream {
+    let url = url::Url::parse(database.owner().url()).unwrap();
+    let server = Server {
+        host: Host::Tcp { name: url.host_str().unwrap().into(), port: url.port().unwrap() },
+        user: Some(url.username().into()),
+        password: Some(PasswordFile::new(database.owner().password_file().to_owned())),
+        tls: Tls::Off,
+    };
+    Session::open(&server, database.name()).await.unwrap().stream
+}
+
+#[tokio::test]
+async fn where_the_prelude_fails_the_query_does_not_run() {
+    let database = servers::postgres().database();
+    database.execute("CREATE TABLE job (name text)");
+    let sql = "INSERT INTO job VALUES ('planted') RETURNING now() AS store_now";
+    let begin = "BEGIN TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY";
+    for (prelude, reason) in [
+        (&["BEGIN NONSENSE"][..], "schema_mismatch"),
+        (&["SELECT 1/0"], "invalid_record"),
+        (&[begin, "SET LOCAL nonsense = 1"], "schema_mismatch"),
+        (&[begin, "SET LOCAL lock_timeout = 'nonsense'"], "schema_mismatch"),
+        // It holds, and then the query may not.
+        (&[begin], "schema_mismatch"),
+    ] {
+        let prelude = Prelude(prelude.iter().map(|sql| (*sql).to_owned()).collect());
+        let mut stream = owners_session(&database).await;
+        let types = DatabaseTypes::default();
+        let ask = Ask { prelude: &prelude, sql, scope: &scope(), zone: Zone::UTC, types: &types };
+        let error = reading::read(&ask, &mut stream).await.unwrap_err().of_query(sql);
+        assert_eq!(error.failure().as_str(), reason, "{error}");
+        assert_eq!(database.query("SELECT count(*) FROM job"), "0", "{error}");
+    }
+}
+
+/// What a pooler would give to the next client.
+#[tokio::test]
+async fn a_statement_that_gives_nothing_is_never_run() {
+    let database = servers::postgres().database();
+    let mut stream = owners_session(&database).await;
+    let prelude = Prelude(vec!["BEGIN READ ONLY".to_owned()]);
+    for sql in
+        ["SET application_name = 'planted'", "COMMIT", "COPY pg_class TO STDOUT", "LISTEN planted", "", "-- none"]
+    {
+        let error = reading::described(&prelude, sql, &mut stream).await.unwrap_err().of_query(sql);
+        assert!(error.to_string().contains("returns nothing"), "{sql}: {error}");
+    }
+    let mut name = None;
+    let taken = |values: &[Option<&[u8]>]| name = values[0].map(<[u8]>::to_vec);
+    reading::rows(&Prelude(Vec::new()), "SHOW application_name", &mut stream, taken).await.unwrap();
+    assert_eq!(name.as_deref(), Some(&b"lease-exporter"[..]));
+}
+
+/// The same for types that only the database knows: one of them is asked for only once.
+#[tokio::test]
+async fn enums_and_texts_without_case_are_texts_and_other_types_of_a_database_are_not() {
+    let database = servers::postgres().database();
+    database.execute("CREATE TYPE mood AS ENUM ('calm'); CREATE TYPE pair AS (x int); CREATE EXTENSION citext");
+    let mut stream = owners_session(&database).await;
+    let sql = "SELECT 'calm'::mood, 'x'::citext, ROW(1)::pair, 'x'::text, '{calm}'::mood[]";
+    let prelude = || Prelude(vec!["BEGIN READ ONLY".to_owned()]);
+    let types = learn(sql, prelude, &mut stream).await.unwrap();
+    let described = reading::described(&prelude(), sql, &mut stream).await.unwrap();
+    assert_eq!(types.question(described.types()), None);
+    let kinds: Vec<_> = described.types().map(|oid| types.kind(oid).unwrap()).collect();
+    use super::value::Kind::{Other, Text};
+    assert_eq!(kinds, [Text, Text, Other, Text, Other]);
+}
