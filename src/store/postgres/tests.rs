@@ -174,7 +174,7 @@ async fn owners_session(database: &servers::Database) -> MessageStream {
         password: Some(PasswordFile::new(database.owner().password_file().to_owned())),
         tls: Tls::Off,
     };
-    Session::open(&server, database.name()).await.unwrap().stream
+    Session::open(&server, database.name(), Instant::now() + Duration::from_secs(60)).await.unwrap().stream
 }
 
 #[tokio::test]
