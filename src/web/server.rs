@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use hyper_util::server::graceful::GracefulShutdown;
 use rustix::process::{Resource, getrlimit};
-use tokio::task::JoinSet;
+use tokio::task::{JoinSet, yield_now};
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
@@ -109,6 +109,8 @@ pub async fn serve(
                         () = cut.cancelled() => {}
                     }
                 });
+                // In a flood, it is read before the next one is accepted.
+                yield_now().await;
             }
         });
     }

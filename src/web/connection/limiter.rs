@@ -7,7 +7,7 @@
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -30,6 +30,8 @@ pub(in crate::web) struct ConnectionLimiter {
     permits: Arc<Semaphore>,
     budget: Arc<ResponseBudget>,
     opened: AtomicU64,
+    /// How many connections were accepted and not read yet. Most of them are idle soon.
+    unread: AtomicUsize,
     idle: Mutex<IdleIndex>,
     /// Told when a connection becomes idle while every slot is taken.
     became_idle: Notify,
@@ -91,9 +93,12 @@ impl IdleIndex {
         changed
     }
 
-    /// Takes out the connection that is to be closed first.
-    fn pop(&mut self) -> Option<CancellationToken> {
-        let (_, peer) = *self.order.last()?;
+    /// Takes out the connection that is to be closed first. None that is protected goes while others are not read yet.
+    fn pop(&mut self, unread: usize) -> Option<CancellationToken> {
+        let ((unprotected, ..), peer) = *self.order.last()?;
+        if unprotected == 0 && unread > 0 {
+            return None;
+        }
         let first = self.change(peer, |idle| idle.others.pop_first().or_else(|| idle.honest.pop_first()));
         first.map(|(_, close)| close)
     }
@@ -106,6 +111,7 @@ impl ConnectionLimiter {
             permits: Arc::new(Semaphore::new(most.clamp(1, Semaphore::MAX_PERMITS))),
             budget,
             opened: AtomicU64::new(0),
+            unread: AtomicUsize::new(0),
             idle: Mutex::default(),
             became_idle: Notify::new(),
             line: tokio::sync::Mutex::default(),
@@ -118,6 +124,7 @@ impl ConnectionLimiter {
             Ok(permit) => permit,
             Err(_) => self.freed().await,
         };
+        self.unread.fetch_add(1, Ordering::Relaxed);
         let number = self.opened.fetch_add(1, Ordering::Relaxed);
         Arc::new(ConnectionSlot::new(Arc::clone(self), number, peer, permit))
     }
@@ -139,7 +146,7 @@ impl ConnectionLimiter {
 
     /// Closes the idle connection that is the first to go; says whether there is one.
     pub(in crate::web) fn close_one(&self) -> bool {
-        let first = self.idle().pop();
+        let first = self.idle().pop(self.unread.load(Ordering::Relaxed));
         first.inspect(CancellationToken::cancel).is_some()
     }
 
@@ -150,6 +157,11 @@ impl ConnectionLimiter {
     /// Whether a client waits for the slot or the memory of one that is not idle.
     pub(super) fn is_waited_for(&self) -> bool {
         self.line.try_lock().is_err() || self.budget.is_waited_for()
+    }
+
+    /// Notes that a connection was read for the first time, or has ended before.
+    pub(super) fn read(&self) {
+        self.unread.fetch_sub(1, Ordering::Relaxed);
     }
 
     /// Notes that a connection is idle from now on.

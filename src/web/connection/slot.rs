@@ -89,8 +89,10 @@ impl ConnectionSlot {
     }
 
     fn set(&self, state: &mut ConnectionState, next: ConnectionState) {
-        if let ConnectionState::Idle(idle) = *state {
-            self.limiter.leave(self.peer, idle);
+        match *state {
+            ConnectionState::New => self.limiter.read(),
+            ConnectionState::Idle(idle) => self.limiter.leave(self.peer, idle),
+            ConnectionState::Answering | ConnectionState::HandedOver { .. } => {}
         }
         *state = next;
         if let ConnectionState::Idle(idle) = *state

@@ -133,6 +133,21 @@ async fn a_connection_that_was_not_read_yet_or_is_being_answered_is_not_closed()
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_protected_connection_stays_while_others_were_not_read_yet() {
+    let limiter = limiter(3);
+    let honest = answered(&limiter, 1, true).await;
+    let unread = [limiter.admit(peer(2)).await, limiter.admit(peer(2)).await];
+    assert!(!limiter.close_one());
+    // It waits for the next request after one that came meanwhile.
+    answer(&honest, true);
+    assert!(!limiter.close_one());
+    unread[0].starved();
+    assert!(limiter.close_one() && is_closed(&unread[0]));
+    drop(unread);
+    assert!(limiter.close_one() && is_closed(&honest));
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_connection_that_becomes_idle_is_closed_at_once_for_one_that_waits() {
     let limiter = limiter(1);
     let first = limiter.admit(peer(1)).await;
