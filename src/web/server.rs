@@ -60,7 +60,7 @@ impl Default for Limits {
             handshake: Duration::from_secs(10),
             head: Duration::from_secs(65),
             stall: Duration::from_millis(1500),
-            unsent: 16 << 20,
+            unsent: 32 << 20,
             write: Duration::from_secs(30),
             drain: Duration::from_secs(15),
         }
