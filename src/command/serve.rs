@@ -17,7 +17,7 @@ use super::signals::{Signals, hangups};
 use super::web_config;
 use super::{Failure, sources};
 use crate::web::config::Watched;
-use crate::web::{self, Gate, Limits, Listener, Reloader, Settings, Site};
+use crate::web::{self, Authenticator, Limits, Listener, Reloader, Router, Settings};
 use crate::{log, panics};
 
 /// The variable that names the configuration.
@@ -151,16 +151,16 @@ fn serve_until_signalled(arguments: &Arguments) -> Result<(), Failure> {
         ..Settings::default()
     };
     let (reloader, requests) = Reloader::new();
-    let mut site = Site::new(Arc::clone(&exporter), settings);
+    let mut router = Router::new(Arc::clone(&exporter), settings);
     if arguments.lifecycle {
-        site = site.with_reloader(reloader.clone());
+        router = router.with_reloader(reloader.clone());
     }
-    let gate = match sources::given(arguments.web_config_file.as_deref()) {
-        None => Gate::open(site),
+    let authenticator = match sources::given(arguments.web_config_file.as_deref()) {
+        None => Authenticator::open(router),
         Some(file) => {
             let watched = watched(file, &exporter)?;
             reload = reload.beside(Arc::clone(&watched));
-            Gate::watched(site, watched, sources::random_bytes()?)
+            Authenticator::watched(router, watched, sources::random_bytes()?)
         }
     };
     web_config::announce(reload.protection());
@@ -169,7 +169,7 @@ fn serve_until_signalled(arguments: &Arguments) -> Result<(), Failure> {
         // Before anybody can know that it is there: without this, a signal would end it there and then.
         let (hangups, signals, stop) = (hangups()?, Signals::also(&[])?, CancellationToken::new());
         let (listeners, _files) = sockets.accepting()?;
-        let serving = notify.of(web::serve(listeners, Arc::new(gate), Limits::default(), stop.clone()), &stop);
+        let serving = notify.of(web::serve(listeners, Arc::new(authenticator), Limits::default(), stop.clone()), &stop);
         let work = async {
             tokio::select! {
                 () = serving => {}
@@ -220,8 +220,8 @@ pub(super) async fn serve(
     settings: Settings,
     shutdown: CancellationToken,
 ) {
-    let gate = Gate::open(Site::new(exporter, settings));
-    web::serve(vec![listener.into()], Arc::new(gate), Limits::default(), shutdown).await;
+    let authenticator = Authenticator::open(Router::new(exporter, settings));
+    web::serve(vec![listener.into()], Arc::new(authenticator), Limits::default(), shutdown).await;
 }
 
 #[cfg(test)]

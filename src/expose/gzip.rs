@@ -84,6 +84,7 @@ impl Part {
     }
 
     /// The same in one piece.
+    #[cfg(test)]
     pub(crate) fn bytes(&self) -> Bytes {
         match &*self.blocks {
             [block] => block.clone(),
@@ -171,29 +172,6 @@ fn tail(crc: &Crc) -> [u8; 8] {
     [a, b, c, d, e, f, g, h]
 }
 
-/// A gzip stream that is sent as it grows, for as long as it may be: each part can be read as soon as it is there.
-#[derive(Debug, Default)]
-pub(crate) struct Growing {
-    crc: Crc,
-}
-
-impl Growing {
-    /// What it begins with.
-    pub(crate) const fn head() -> &'static [u8] {
-        HEAD
-    }
-
-    /// Notes that a part was sent.
-    pub(crate) fn grew(&mut self, part: &Part) {
-        self.crc.combine(&part.crc);
-    }
-
-    /// What it ends with: a last block without anything in it, and the checksum of all parts.
-    pub(crate) fn end(&self) -> Bytes {
-        [&[3, 0], &tail(&self.crc)[..]].concat().into()
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use std::io::Read;
@@ -238,26 +216,6 @@ mod tests {
             let stream = stream(chosen, &rest).unwrap();
             plain.extend_from_slice(&rest);
             assert!(unpacked(&stream) == plain.concat());
-        }
-    }
-
-    #[test]
-    fn a_stream_that_grows_can_be_read_after_each_part_and_has_an_end() {
-        let mut growing = Growing::default();
-        let mut sent = Growing::head().to_vec();
-        let (mut compressor, mut plain) = (Compressor::new(), Vec::new());
-        for (number, event) in [text(300, 3), text(1, 1), text(2_000, 7), text(0, 0)].into_iter().enumerate() {
-            let part = match number {
-                1 => Part::stored(event.clone()),
-                _ => compressor.part([&event]).unwrap(),
-            };
-            sent.extend_from_slice(&part.bytes());
-            growing.grew(&part);
-            plain.extend_from_slice(&event);
-            let mut so_far = vec![0; plain.len()];
-            flate2::bufread::GzDecoder::new(&sent[..]).read_exact(&mut so_far).unwrap();
-            assert!(so_far == plain, "after part {number}");
-            assert!(unpacked(&[sent.clone().into(), growing.end()]) == plain, "an end after part {number}");
         }
     }
 

@@ -1,8 +1,8 @@
 //! The latest looks as a status page, for people: everything that matters, the worst first, readable at 3 a.m.
 //!
 //! Two views: the list of leases, and one lease with its evidence, each with an address of its own. Pages are made here
-//! whole and need no script. `assets/live.js` only puts the `<main>` that the event stream brings in place of the old one,
-//! so there is one template and one way to render a lease.
+//! whole and need no script. `assets/live.js` only puts the `<main>` that it asks for in place of the old one, so there is one
+//! template and one way to render a lease.
 
 mod advice;
 mod evidence;

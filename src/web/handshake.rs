@@ -4,7 +4,7 @@ use std::io;
 
 use rustls::Error;
 
-use super::peer::Peer;
+use super::connection::Peer;
 
 /// Tells why a connection could not be protected, in words of the exporter's own: what the client sent is not repeated.
 ///

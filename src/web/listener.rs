@@ -2,12 +2,12 @@
 
 use std::io;
 
+use socket2::SockRef;
 use tokio::net::{TcpListener, TcpStream, UnixListener, UnixStream};
 use tokio::time::{Duration, sleep};
 use tokio_util::either::Either;
 
-use super::crowd::Crowd;
-use super::peer::Peer;
+use super::connection::{ConnectionLimiter, Peer};
 
 /// A socket that listens.
 #[derive(Debug)]
@@ -18,44 +18,35 @@ pub enum Listener {
     Unix(UnixListener),
 }
 
-/// A connection that was accepted.
-#[derive(Debug)]
-pub(super) struct Stream(pub(super) Either<TcpStream, UnixStream>);
+/// The socket of a connection that was accepted.
+pub(super) type Socket = Either<TcpStream, UnixStream>;
 
-impl Stream {
-    pub(super) fn peer(&self) -> Peer {
-        Peer::new(match &self.0 {
-            Either::Left(stream) => stream.peer_addr().ok().map(|address| address.ip()),
-            Either::Right(_) => None,
-        })
-    }
-
-    /// The first byte that its client sends, which is still to be read then. Over a socket with a path there is no way to
-    /// tell, and it is 0.
-    pub(super) async fn first(&self) -> io::Result<u8> {
-        let mut first = [0];
-        if let Either::Left(stream) = &self.0 {
-            stream.peek(&mut first).await?;
-        }
-        Ok(first[0])
-    }
-}
+/// How many bytes the system keeps for a client beyond those that are on their way to it. Without a limit it takes megabytes
+/// at once from a response to a slow client, and then nothing for as long as that client reads them; so it could not be
+/// told from one that does not read. It is no limit to the speed.
+const UNSENT: u32 = 64 * 1024;
 
 /// How long to wait after a failed accept: out of file descriptors, an immediate retry fails too and takes a whole core.
 const PAUSE: Duration = Duration::from_millis(75);
 
 impl Listener {
-    async fn accept(&self) -> io::Result<Stream> {
+    /// Sets what every connection that is accepted has from then on.
+    fn configure(&self) {
+        let Self::Tcp(listener) = self else { return };
+        let socket = SockRef::from(listener);
+        // A response is written in few large pieces; waiting to fill packets would only delay the last one.
+        if let Err(error) = socket.set_tcp_nodelay(true).and_then(|()| socket.set_tcp_notsent_lowat(UNSENT)) {
+            tracing::debug!(%error, "an option of connections could not be set");
+        }
+    }
+
+    async fn accept(&self) -> io::Result<(Socket, Peer)> {
         Ok(match self {
             Self::Tcp(listener) => {
-                let (stream, _) = listener.accept().await?;
-                // An answer is written in few large pieces; waiting to fill packets would only delay the last one.
-                if let Err(error) = stream.set_nodelay(true) {
-                    tracing::debug!(%error, "TCP_NODELAY could not be set");
-                }
-                Stream(Either::Left(stream))
+                let (stream, address) = listener.accept().await?;
+                (Either::Left(stream), Peer::new(Some(address.ip())))
             }
-            Self::Unix(listener) => Stream(Either::Right(listener.accept().await?.0)),
+            Self::Unix(listener) => (Either::Right(listener.accept().await?.0), Peer::new(None)),
         })
     }
 }
@@ -76,20 +67,21 @@ impl From<UnixListener> for Listener {
 pub(super) struct Acceptance(Listener);
 
 impl Acceptance {
-    pub(super) const fn on(listener: Listener) -> Self {
+    pub(super) fn on(listener: Listener) -> Self {
+        listener.configure();
         Self(listener)
     }
 
-    /// The next connection. Where there are no descriptors left for it, one of the crowd makes room.
-    pub(super) async fn next(&self, crowd: &Crowd) -> Stream {
+    /// The next connection. Where no descriptors are left for it, another is closed.
+    pub(super) async fn next(&self, limiter: &ConnectionLimiter) -> (Socket, Peer) {
         loop {
             match self.0.accept().await {
-                Ok(stream) => return stream,
+                Ok(accepted) => return accepted,
                 // The client went away before it was accepted.
                 Err(error) if error.kind() == io::ErrorKind::ConnectionAborted => {}
                 Err(error) => {
                     tracing::warn!(%error, "a connection could not be accepted");
-                    crowd.make_room();
+                    limiter.close_one();
                     sleep(PAUSE).await;
                 }
             }
@@ -101,15 +93,20 @@ impl Acceptance {
 mod tests {
     use super::*;
 
-    #[test]
-    fn a_client_is_one_whichever_of_its_addresses_it_comes_from() {
-        let peer = |address: &str| Peer::new(Some(address.parse().unwrap()));
-        assert_eq!(peer("2001:db8:1:2::1"), peer("2001:db8:1:2:ffff::9"));
-        assert_ne!(peer("2001:db8:1:2::1"), peer("2001:db8:1:3::1"));
-        assert_eq!(peer("::ffff:192.0.2.7"), peer("192.0.2.7"));
-        assert_ne!(peer("192.0.2.7"), peer("192.0.2.8"));
-        assert_ne!(peer("192.0.2.7"), Peer::new(None));
-        let said = [peer("2001:db8:1:2::1"), peer("::ffff:192.0.2.7"), Peer::new(None)].map(|peer| peer.to_string());
-        assert_eq!(said, ["2001:db8:1:2::/64", "192.0.2.7", "of this machine"]);
+    #[tokio::test]
+    async fn a_connection_has_the_options_of_its_listener_and_the_peer_at_its_other_end() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let client = std::net::TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        let listener = Listener::from(listener);
+        listener.configure();
+        let late = std::net::TcpStream::connect(client.peer_addr().unwrap()).unwrap();
+        for _ in [&client, &late] {
+            let (Either::Left(accepted), peer) = listener.accept().await.unwrap() else { panic!("not of TCP") };
+            assert_eq!(peer, Peer::new(Some(client.local_addr().unwrap().ip())));
+            if accepted.peer_addr().unwrap() == late.local_addr().unwrap() {
+                assert!(accepted.nodelay().unwrap());
+                assert_eq!(SockRef::from(&accepted).tcp_notsent_lowat().unwrap(), UNSENT);
+            }
+        }
     }
 }

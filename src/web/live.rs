@@ -1,149 +1,159 @@
-//! Event streams: what the page shows, sent again whenever it is another.
+//! `/live`: the main part of the page, which its script asks for every few seconds.
 //!
-//! A stream looks at the sources as any request does, so it shares readings with scrapes and never makes a source be read
-//! more often than `reuse_for` allows. It waits for none of them longer than a moment, so that each look has an event: one
-//! that hangs keeps nobody from what the others show, nor from knowing that the exporter is there. There are only so many,
-//! apart from the requests, of which they take no turn; and all end with the server.
+//! It comes with a tag of its content, and an answer without a body says that nothing has changed. Windows that show the
+//! same view of the same readings share one rendering.
 
-use std::sync::{Arc, Weak};
-use std::time::Duration;
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use bytes::Bytes;
-use hyper::{Method, Request, StatusCode};
-use tokio::sync::mpsc::{Sender, channel};
+use hyper::HeaderMap;
+use hyper::header::{HeaderValue, IF_NONE_MATCH};
+use sha2::{Digest as _, Sha256};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
-use tokio::time::{Instant, MissedTickBehavior, interval};
-use tokio_util::sync::CancellationToken;
+use tokio::time::{Instant, timeout_at};
 
-use super::Content;
-use super::deadline::Patience;
-use super::encoding::encoding;
-use super::events::{self, Event, Events};
-use super::rendering::Rendering;
 use super::reply::{self, Reply};
-use super::rules::Pass;
-use super::site::{glances, looks, now};
-use crate::expose::page::{self, View};
+use crate::expose::Encoding;
+use crate::expose::page::View;
 use crate::lease::SourceSnapshot;
-use crate::observer::{PartialView, Waiting};
+use crate::observer::{Encoded, PartialView, encoded};
 
-/// How many streams there may be at once. Whoever comes then asks for the page again and again instead.
-pub(super) const MOST: usize = 32;
-/// How often a stream looks.
-const EVERY: Duration = Duration::from_secs(2);
+/// How many requests may look at sources at once. They are short and wait for each other: a page that is open must not take
+/// the turn of a scrape.
+const AT_ONCE: usize = 32;
+/// How many renderings are kept.
+const KEPT: usize = 8;
 
-/// The streams that are open.
+/// The main part of a page, as it is sent.
 #[derive(Debug)]
-pub(super) struct Streams {
-    free: Arc<Semaphore>,
-    ended: CancellationToken,
+pub(super) struct Fragment {
+    pieces: Vec<Bytes>,
+    is_compressed: bool,
+    etag: HeaderValue,
 }
 
-impl Default for Streams {
+impl Fragment {
+    /// This HTML in this encoding. The tag is weak: it is the same for each encoding.
+    pub(super) fn new(html: String, encoding: Encoding) -> Self {
+        let digest = Sha256::digest(html.as_bytes());
+        let half = digest.iter().take(16).fold(0, |all, byte| all << 8 | u128::from(*byte));
+        // Digits and letters alone are always a value of a header.
+        let etag = HeaderValue::try_from(format!("W/\"{half:032x}\"")).unwrap_or(HeaderValue::from_static("W/\"\""));
+        let (pieces, is_compressed) = match encoded(vec![html.into()], encoding) {
+            Encoded::Plain(pieces) => (pieces, false),
+            Encoded::Gzip(pieces) => (pieces, true),
+            Encoded::Lazy(text) => (text.pieces.collect(), false),
+        };
+        Self { pieces, is_compressed, etag }
+    }
+
+    /// The answer to a client that has what it says in `If-None-Match`.
+    pub(super) fn reply(&self, headers: &HeaderMap) -> Reply {
+        if has(headers, &self.etag) {
+            return reply::not_modified(self.etag.clone());
+        }
+        let pieces = self.pieces.clone();
+        let body = if self.is_compressed { Encoded::Gzip(pieces) } else { Encoded::Plain(pieces) };
+        reply::fragment(body, Some(self.etag.clone()))
+    }
+}
+
+/// Whether `If-None-Match` names this weak tag, by the weak comparison of RFC 9110, 8.8.3.2.
+fn has(headers: &HeaderMap, etag: &HeaderValue) -> bool {
+    let opaque = |tag: &str| tag.strip_prefix("W/").unwrap_or(tag).to_owned();
+    let Ok(own) = etag.to_str().map(opaque) else { return false };
+    let lists = headers.get_all(IF_NONE_MATCH).iter().filter_map(|list| list.to_str().ok());
+    lists.flat_map(|list| list.split(',')).map(str::trim).any(|tag| tag == "*" || opaque(tag) == own)
+}
+
+/// Fragments that were rendered, and the turns of those who ask for one.
+#[derive(Debug)]
+pub(super) struct Fragments {
+    turns: Arc<Semaphore>,
+    kept: Mutex<VecDeque<Kept>>,
+}
+
+#[derive(Debug)]
+struct Kept {
+    view: View,
+    encoding: Encoding,
+    /// The readings that it shows. They are not kept alive for it.
+    readings: Vec<Weak<SourceSnapshot>>,
+    fragment: Arc<Fragment>,
+}
+
+impl Default for Fragments {
     fn default() -> Self {
-        Self { free: Arc::new(Semaphore::new(MOST)), ended: CancellationToken::new() }
+        Self { turns: Arc::new(Semaphore::new(AT_ONCE)), kept: Mutex::default() }
     }
 }
 
-impl Streams {
-    /// Ends all streams. There are none from then on.
-    pub(super) fn end(&self) {
-        self.free.close();
-        self.ended.cancel();
+impl Fragments {
+    /// A turn to look at sources, if there is one in time.
+    pub(super) async fn turn(&self, deadline: Instant) -> Option<OwnedSemaphorePermit> {
+        timeout_at(deadline, Arc::clone(&self.turns).acquire_owned()).await.ok()?.ok()
     }
 
-    /// Opens a stream, if there are not too many.
-    pub(super) fn open<B>(
-        &self,
-        content: &Arc<impl Content>,
-        request: &Request<B>,
-        patience: Patience,
-        rendering: Rendering,
-        pass: Pass,
-    ) -> Reply {
-        let Ok(free) = Arc::clone(&self.free).try_acquire_owned() else {
-            return reply::error(StatusCode::SERVICE_UNAVAILABLE);
+    /// The fragment that was rendered of this view of these readings. A view of a source that has not answered says for how
+    /// long, so it is another each time.
+    pub(super) fn rendered(&self, view: &View, encoding: Encoding, glances: &[PartialView]) -> Option<Arc<Fragment>> {
+        let same = |(glance, reading): (&PartialView, &Weak<SourceSnapshot>)| {
+            std::ptr::eq(Arc::as_ptr(&glance.snapshot), reading.as_ptr())
         };
-        let (sender, receiver) = channel(1);
-        let events = Events::new(encoding(request.headers()));
-        let reply = reply::stream(events.encoding(), receiver);
-        if request.method() != Method::HEAD {
-            let stream = Stream {
-                content: Arc::clone(content),
-                view: Arc::new(View::live(request.uri().query().unwrap_or_default())),
-                patience: patience.with(request.headers()),
-                rendering,
-                pass,
-                events,
-                shown: Vec::new(),
-                _free: free,
-            };
-            tokio::spawn(stream.run(sender, self.ended.clone()));
+        let is = |kept: &&Kept| {
+            kept.encoding == encoding
+                && kept.view == *view
+                && kept.readings.len() == glances.len()
+                && glances.iter().zip(&kept.readings).all(same)
+        };
+        let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        kept.iter().find(is).map(|kept| Arc::clone(&kept.fragment)).filter(|_| is_lasting(glances))
+    }
+
+    /// Keeps a fragment for others, in place of those whose readings are gone.
+    pub(super) fn keep(&self, view: View, encoding: Encoding, glances: &[PartialView], fragment: &Arc<Fragment>) {
+        if !is_lasting(glances) {
+            return;
         }
-        reply
+        let readings = glances.iter().map(|glance| Arc::downgrade(&glance.snapshot)).collect();
+        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        kept.retain(|kept| kept.readings.iter().all(|reading| reading.strong_count() > 0));
+        kept.truncate(KEPT - 1);
+        kept.push_front(Kept { view, encoding, readings, fragment: Arc::clone(fragment) });
     }
 }
 
-struct Stream<C> {
-    content: Arc<C>,
-    view: Arc<View>,
-    patience: Duration,
-    rendering: Rendering,
-    pass: Pass,
-    events: Events,
-    /// What was sent last. It is not kept for that: it may be large.
-    shown: Vec<Weak<SourceSnapshot>>,
-    _free: OwnedSemaphorePermit,
+fn is_lasting(glances: &[PartialView]) -> bool {
+    !glances.is_empty() && glances.iter().all(|glance| glance.unanswered.is_none())
 }
 
-impl<C: Content> Stream<C> {
-    /// Sends until nobody takes it any more, or nobody may.
-    async fn run(mut self, sender: Sender<Bytes>, ended: CancellationToken) {
-        ended.run_until_cancelled(self.tell(&sender)).await;
-        if let Some(end) = self.events.end() {
-            // Who has yet to take what came before needs no end.
-            let _ = sender.try_send(end);
-        }
-    }
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-    async fn tell(&mut self, sender: &Sender<Bytes>) {
-        let mut ticks = interval(EVERY);
-        ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        let mut next = Some(self.events.beginning());
-        while let Some(event) = next {
-            if sender.send(event.bytes()).await.is_err() {
-                return;
-            }
-            self.events.sent(&event);
-            tokio::select! {
-                _ = ticks.tick() => {}
-                () = sender.closed() => return,
-            }
-            next = self.look().await;
-            // After the look, which may have taken its time: nothing is sent to who may not see it.
-            if !self.pass.holds().await {
-                return;
-            }
+    #[test]
+    fn a_tag_is_of_the_content_and_is_found_in_a_list_whether_weak_or_strong() {
+        let of = |html: &str| Fragment::new(html.to_owned(), Encoding::Identity);
+        let (one, other) = (of("<main>1</main>"), of("<main>2</main>"));
+        assert_ne!(one.etag, other.etag);
+        assert_eq!(one.etag, of("<main>1</main>").etag);
+        let tag = one.etag.to_str().unwrap();
+        let strong = tag.trim_start_matches("W/");
+        for (named, found) in [
+            (tag.to_owned(), true),
+            (strong.to_owned(), true),
+            (format!("\"x\", {tag}"), true),
+            ("*".to_owned(), true),
+            (other.etag.to_str().unwrap().to_owned(), false),
+            (strong.trim_matches('"').to_owned(), false),
+            (String::new(), false),
+        ] {
+            let headers = HeaderMap::from_iter([(IF_NONE_MATCH, HeaderValue::try_from(&named).unwrap())]);
+            assert_eq!(has(&headers, &one.etag), found, "{named}");
+            let status = one.reply(&headers).status();
+            assert_eq!(status.as_u16(), if found { 304 } else { 200 }, "{named}");
         }
-    }
-
-    /// What there is to send; nothing if it could not be rendered.
-    async fn look(&mut self) -> Option<Event> {
-        let deadline = Instant::now() + self.patience;
-        let glances = glances(&*self.content, &self.view, Waiting::Briefly, deadline).await;
-        let same = |(glance, shown): (&PartialView, &Weak<SourceSnapshot>)| {
-            glance.unanswered.is_none() && std::ptr::eq(Arc::as_ptr(&glance.snapshot), shown.as_ptr())
-        };
-        if !glances.is_empty() && glances.len() == self.shown.len() && glances.iter().zip(&self.shown).all(same) {
-            return Some(self.events.same());
-        }
-        self.shown = glances.iter().map(|glance| Arc::downgrade(&glance.snapshot)).collect();
-        let (view, encoding) = (Arc::clone(&self.view), self.events.encoding());
-        let render = move || {
-            let main = page::main(&view, &looks(&glances), now());
-            let main = main.inspect_err(|error| tracing::error!(%error, "the page could not be rendered")).ok()?;
-            events::page(&main, encoding)
-        };
-        self.rendering.of(render).await?
+        assert_eq!(one.reply(&HeaderMap::new()).status(), 200);
     }
 }

@@ -19,7 +19,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, SemaphorePermit};
 use tokio::time::timeout;
 
 use super::config::Users;
-use super::peer::Peer;
+use super::connection::Peer;
 
 /// How long a client waits for those who came before it.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -212,11 +212,6 @@ impl std::fmt::Debug for Login {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("<login>")
     }
-}
-
-/// As which user a request comes, whether or not it is one.
-pub(super) fn user(headers: &HeaderMap) -> Option<Vec<u8>> {
-    credentials(headers).map(|(user, _)| user)
 }
 
 /// The user and the password of a request.

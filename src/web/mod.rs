@@ -3,7 +3,7 @@
 //! | path | answer |
 //! |---|---|
 //! | `/`, `/lease` | the status page: all leases, or one with its evidence |
-//! | `/live` | the same as a stream of events: what the page shows, each time that it is another |
+//! | `/live` | the main part of either, for the page's script; 304 without a body if `If-None-Match` names what it would be |
 //! | `/metrics`, or as `--web.telemetry-path` says | the metrics, as OpenMetrics 1.0 or Prometheus text 0.0.4, as `Accept` says |
 //! | `/api/v1/leases` | the leases as JSON, as [`json`](crate::expose::json) describes |
 //! | `/api/v1/leases/{source}/{lease}` | one of them; 404 if there is none of that name |
@@ -14,9 +14,9 @@
 //!
 //! Every other path takes GET and HEAD, and none reads a body. `?source=NAME`, as often as wanted, asks for the metrics
 //! or the leases of these sources alone, and no other is read; 404 if one is not configured. What the page shows is in
-//! its query too; where that names a source, no other is read for it. The page and its stream wait for a source no
-//! longer than people would, and then say what is known of it; everything else waits as a scrape does. Anything else in
-//! a query is ignored. What is looked at is sent as gzip to who asks for it by `Accept-Encoding`, unless it fits a
+//! its query too; where that names a source, no other is read for it. The page and its main
+//! part wait for a source no longer than people would, and then say what is known of it; everything else waits as a scrape
+//! does. Anything else in a query is ignored. What is looked at is sent as gzip to who asks for it by `Accept-Encoding`, unless it fits a
 //! packet. HEAD reads no source but where the status depends on what is read, which is so of one lease: its answer has
 //! the headers of GET without those that only a body would tell, `Content-Length` and `Content-Encoding`.
 //!
@@ -25,31 +25,25 @@
 
 mod accept;
 mod asked;
+mod authenticator;
 mod body;
 pub mod config;
 mod connection;
-mod crowd;
-mod deadline;
 mod encoding;
-mod events;
-mod gate;
 mod handshake;
 mod lifecycle;
 mod listener;
 mod live;
 mod login;
-mod peer;
 mod probe;
 mod quality;
 mod rendering;
 mod reply;
 mod route;
+mod router;
 mod rules;
+mod scrape_timeout;
 mod server;
-mod site;
-mod unreadable;
-mod unsent;
-mod wire;
 
 #[cfg(test)]
 mod fuzz;
@@ -63,13 +57,13 @@ use tokio::time::Instant;
 use crate::expose::{Encoding, Format};
 use crate::observer::{CachedReading, Chosen, Encoded, NotConfigured, PartialView, Waiting};
 
-pub use body::Chunks;
-pub use gate::Gate;
+pub use authenticator::Authenticator;
+pub use body::ResponseBody;
 pub use lifecycle::{Asked, Reloaded, Reloader};
 pub use listener::Listener;
 pub use route::{is_taken, paths};
+pub use router::{Router, Settings};
 pub use server::{Limits, serve};
-pub use site::{Settings, Site};
 
 /// What a scrape asks for.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,15 +1,12 @@
 //! Answers and their headers.
 
-use bytes::Bytes;
 use hyper::header::{
-    ALLOW, CACHE_CONTROL, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HeaderName,
+    ALLOW, CACHE_CONTROL, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_SECURITY_POLICY, CONTENT_TYPE, ETAG, HeaderName,
     HeaderValue, REFERRER_POLICY, RETRY_AFTER, VARY, X_CONTENT_TYPE_OPTIONS,
 };
 use hyper::{Response, StatusCode};
-use tokio::sync::mpsc::Receiver;
 
-use super::body::Chunks;
-use crate::expose::Encoding;
+use super::body::ResponseBody;
 use crate::observer::Encoded;
 
 pub(super) const TEXT: &str = "text/plain; charset=utf-8";
@@ -17,17 +14,16 @@ const JSON: &str = "application/json";
 const HTML: &str = "text/html; charset=utf-8";
 pub(super) const CSS: &str = "text/css; charset=utf-8";
 pub(super) const SCRIPT: &str = "text/javascript; charset=utf-8";
-pub(super) const EVENTS: &str = "text/event-stream";
 pub(super) const SVG: &str = "image/svg+xml";
 
 /// The page loads what the exporter itself serves and nothing else, and nothing on it can be made to run or send.
 const PAGE_POLICY: &str = "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; \
     img-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'";
 
-pub(super) type Reply = Response<Chunks>;
+pub(super) type Reply = Response<ResponseBody>;
 
 /// Content that is true now and not later.
-pub(super) fn content(content_type: &'static str, body: impl Into<Chunks>) -> Reply {
+pub(super) fn content(content_type: &'static str, body: impl Into<ResponseBody>) -> Reply {
     reply(StatusCode::OK, content_type, body.into())
 }
 
@@ -58,15 +54,19 @@ pub(super) fn page(found: bool, body: Encoded) -> Reply {
     with(page, REFERRER_POLICY, "no-referrer")
 }
 
-/// What comes as it happens, until the receiver is closed. nginx would keep it back until there is more.
-pub(super) fn stream(encoding: Encoding, pieces: Receiver<Bytes>) -> Reply {
-    let stream = without_length(reply(StatusCode::OK, EVENTS, Chunks::yet_to_come(pieces)));
-    let stream = with(stream, HeaderName::from_static("x-accel-buffering"), "no");
-    let stream = with(stream, VARY, "Accept-Encoding");
-    match encoding {
-        Encoding::Identity => stream,
-        Encoding::Gzip | Encoding::GzipAlways => with(stream, CONTENT_ENCODING, "gzip"),
-    }
+/// The main part of a status page, with a tag of its content.
+pub(super) fn fragment(body: Encoded, etag: Option<HeaderValue>) -> Reply {
+    let mut fragment = with(encoded(HTML, body), CONTENT_SECURITY_POLICY, PAGE_POLICY);
+    fragment.headers_mut().extend(etag.map(|etag| (ETAG, etag)));
+    with(fragment, REFERRER_POLICY, "no-referrer")
+}
+
+/// The client has what this tag is of.
+pub(super) fn not_modified(etag: HeaderValue) -> Reply {
+    let mut reply = without_length(reply(StatusCode::NOT_MODIFIED, HTML, "".into()));
+    reply.headers_mut().remove(CONTENT_TYPE);
+    reply.headers_mut().insert(ETAG, etag);
+    with(reply, VARY, "Accept-Encoding")
 }
 
 /// The answer to HEAD where nothing was made that would be sent to GET: RFC 9110 (9.3.2) lets headers be left out that
@@ -110,12 +110,12 @@ pub(super) fn refusal(status: StatusCode, why: &'static str) -> Reply {
     reply(status, TEXT, why.into())
 }
 
-fn reply(status: StatusCode, content_type: &'static str, body: Chunks) -> Reply {
+fn reply(status: StatusCode, content_type: &'static str, body: ResponseBody) -> Reply {
     // HEAD needs the length too, and hyper knows it only from a body that it sends.
     let length = body.len();
     let mut reply = Response::new(body);
     *reply.status_mut() = status;
-    reply.headers_mut().insert(CONTENT_LENGTH, HeaderValue::from(length));
+    reply.headers_mut().extend(length.map(|length| (CONTENT_LENGTH, HeaderValue::from(length))));
     let reply = with(reply, CONTENT_TYPE, content_type);
     let reply = with(reply, X_CONTENT_TYPE_OPTIONS, "nosniff");
     with(reply, CACHE_CONTROL, "no-store")

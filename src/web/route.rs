@@ -9,7 +9,6 @@ pub(super) enum Route<'a> {
     Alive,
     /// Part of the program: its type, and it.
     Asset(&'static str, &'static str),
-    Live,
     /// What names the lease in the path: `source/lease`.
     Probe(&'a str),
     Shown(Shown<'a>),
@@ -21,6 +20,8 @@ pub(super) enum Shown<'a> {
     Metrics,
     LeasesPage,
     LeasePage,
+    /// The main part of either page.
+    Live,
     /// As JSON.
     Leases,
     /// As JSON: what names it in the path, `source/lease`.
@@ -31,7 +32,7 @@ pub(super) enum Shown<'a> {
 const FIXED: [(&str, Route<'static>); 9] = [
     ("/", Route::Shown(Shown::LeasesPage)),
     ("/lease", Route::Shown(Shown::LeasePage)),
-    ("/live", Route::Live),
+    ("/live", Route::Shown(Shown::Live)),
     ("/api/v1/leases", Route::Shown(Shown::Leases)),
     ("/-/healthy", Route::Alive),
     ("/-/ready", Route::Alive),
@@ -78,7 +79,7 @@ mod tests {
         match route {
             Route::Alive => "alive",
             Route::Asset(..) => "asset",
-            Route::Live => "live",
+            Route::Shown(Shown::Live) => "live",
             Route::Probe(_) => "probe",
             Route::Shown(Shown::Metrics) => "metrics",
             Route::Shown(Shown::LeasesPage) => "page of leases",

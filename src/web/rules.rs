@@ -1,4 +1,4 @@
-//! By which rules whoever comes is let through, now and for as long as they stay.
+//! By which rules clients are let in, and whether those that a connection was let in by still hold.
 
 use std::sync::Arc;
 
@@ -41,30 +41,5 @@ impl Since {
             (Some(then), Some(now)) if now.admits_as(then) => Self::OtherCertificate,
             _ => Self::Otherwise,
         }
-    }
-}
-
-/// By what somebody was let through, to be asked again for as long as an answer goes on.
-///
-/// It goes by the hash of the user's password: the password itself is nowhere kept.
-#[derive(Debug)]
-pub(super) struct Pass {
-    pub(super) rules: Rules,
-    /// What held when they were let through.
-    pub(super) then: Arc<WebConfig>,
-    /// As whom.
-    pub(super) user: Option<Vec<u8>>,
-}
-
-impl Pass {
-    /// Whether they would still be let through.
-    pub(super) async fn holds(&self) -> bool {
-        let now = self.rules.now().await;
-        let (then, user) = (&self.then, self.user.as_deref());
-        Since::of(then, &now) != Since::Otherwise
-            && now.users.as_ref().is_none_or(|users| {
-                let then = then.users.as_ref().and_then(|users| users.hash_of(user?));
-                then.is_some() && then == user.and_then(|user| users.hash_of(user))
-            })
     }
 }

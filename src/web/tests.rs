@@ -4,9 +4,9 @@ mod choices;
 mod client;
 mod content;
 mod limits;
+mod live;
 mod requests;
 mod routes;
-mod streams;
 
 use std::net::SocketAddr;
 use std::path::Path;
@@ -18,7 +18,7 @@ use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 use super::config::Watched;
-use super::{Gate, Limits, Settings, Site, is_taken, serve};
+use super::{Authenticator, Limits, Router, Settings, is_taken, serve};
 use content::Fake;
 
 /// A server that runs until it is dropped or shut down.
@@ -30,22 +30,22 @@ struct Server {
 
 impl Server {
     async fn start(content: Fake, settings: Settings, limits: Limits) -> Self {
-        Self::behind(Gate::open(Site::new(Arc::new(content), settings)), limits).await
+        Self::behind(Authenticator::open(Router::new(Arc::new(content), settings)), limits).await
     }
 
-    async fn behind(gate: Gate<Fake>, limits: Limits) -> Self {
+    async fn behind(authenticator: Authenticator<Fake>, limits: Limits) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let shutdown = CancellationToken::new();
-        let task = tokio::spawn(serve(vec![listener.into()], Arc::new(gate), limits, shutdown.clone()));
+        let task = tokio::spawn(serve(vec![listener.into()], Arc::new(authenticator), limits, shutdown.clone()));
         Self { address, shutdown, task }
     }
 
     /// One that goes by a web configuration.
     async fn watched(file: &Path, limits: Limits) -> Self {
         let watched = Watched::first(file).unwrap();
-        let site = Site::new(Arc::new(Fake::plain()), Settings::default());
-        Self::behind(Gate::watched(site, Arc::new(watched), [7; 32]), limits).await
+        let router = Router::new(Arc::new(Fake::plain()), Settings::default());
+        Self::behind(Authenticator::watched(router, Arc::new(watched), [7; 32]), limits).await
     }
 
     async fn with(content: Fake) -> Self {

@@ -1,8 +1,8 @@
 // Keeps the page live: takes what the exporter renders into the <main> that is there.
 //
-// A browser opens no more than six connections to one host, and a stream takes one for as long as it lasts. So only the
-// window that has the focus holds a stream. One that is seen without it fetches the page every few seconds, and so does
-// one that gets no stream; one that is not seen does it now and then, for its title.
+// It asks for that every few seconds: most often in the window that has the focus, less often in one that is seen without
+// it, and now and then in one that is not seen, for its title. Each request says what it has by a tag, and the answer that
+// nothing has changed has no body.
 //
 // The page must never pass off old values as current ones. So whatever keeps it from being renewed - the exporter gone,
 // an answer that does not come, a tab that was in the background - is said on top and in the title.
@@ -12,6 +12,7 @@
 const FOCUSED = { every: 2000, late: 6000 };
 const SEEN = { every: 4000, late: 10000 };
 const HIDDEN = { every: 15000, late: 90000 };
+const TICK = 1000;
 const PATIENCE = 30000;
 // How many leases are named when many change at once.
 const NAMED = 4;
@@ -31,12 +32,12 @@ const instant = () => ({ steady: performance.now(), wall: Date.now() });
 const since = (then) => Math.max(performance.now() - then.steady, Date.now() - then.wall);
 
 let renewed = instant();
-let asked = renewed;
-let opened = renewed;
+let asked = null;
 let returned = renewed;
-let streamed = 0;
+// How many answers have come, and the tag of the last one that had a body.
+let answers = 0;
+let tag = null;
 let failed = false;
-let stream = null;
 let pending = null;
 let waiting = null;
 
@@ -184,75 +185,43 @@ function take(html) {
   if (fresh === null) {
     throw new Error("not the status page");
   }
-  failed = false;
-  renewed = instant();
   tell(fresh);
   if (selecting()) {
     waiting = fresh;
   } else {
     draw(fresh);
   }
-  show();
 }
 
-function watch() {
-  opened = instant();
-  stream = new EventSource(main.dataset.stream);
-  stream.addEventListener("page", (event) => {
-    streamed += 1;
-    take(event.data);
-  });
-  stream.addEventListener("same", () => {
-    streamed += 1;
-    failed = false;
-    renewed = instant();
-  });
-  stream.addEventListener("error", () => {
-    failed = true;
-    show();
-  });
-}
-
-function leave() {
-  stream?.close();
-  stream = null;
-}
-
-async function fetchAgain() {
+async function ask() {
   asked = instant();
   pending = new AbortController();
   const limit = setTimeout(() => pending.abort(), PATIENCE);
-  const before = streamed;
+  const headers = tag === null ? {} : { "If-None-Match": tag };
   try {
-    const answer = await fetch(location.href, { cache: "no-store", signal: pending.signal });
-    // A lease that is gone has a page too, which says so.
-    if (!answer.ok && answer.status !== 404) {
+    const answer = await fetch(main.dataset.live, { cache: "no-store", headers, signal: pending.signal });
+    if (answer.status === 200) {
+      take(await answer.text());
+      tag = answer.headers.get("ETag");
+    } else if (answer.status !== 304) {
       throw new Error(`status ${answer.status}`);
     }
-    const html = await answer.text();
-    // What a stream brought meanwhile is newer.
-    if (streamed === before) {
-      take(html);
-    }
+    answers += 1;
+    failed = false;
+    renewed = instant();
   } catch {
-    failed ||= streamed === before;
+    failed = true;
   } finally {
     clearTimeout(limit);
     pending = null;
   }
+  show();
 }
 
 function renew() {
-  const { every, late } = pace();
-  if (pace() !== FOCUSED) {
-    leave();
-  } else if (stream === null || (stream.readyState === EventSource.CLOSED && since(opened) > PATIENCE)) {
-    watch();
-  }
-  const streaming = stream !== null && stream.readyState !== EventSource.CLOSED;
-  const quiet = Math.min(since(renewed), since(asked), since(opened));
-  if (pending === null && quiet > (streaming ? late : every)) {
-    fetchAgain();
+  // Timers come a little early or late: a tick that is nearly due is taken.
+  if (pending === null && (asked === null || since(asked) > pace().every - TICK / 2)) {
+    ask();
   }
   show();
 }
@@ -271,13 +240,11 @@ document.addEventListener("selectionchange", () => {
 });
 addEventListener("focus", renew);
 addEventListener("blur", renew);
-// A page that comes back from the browser's memory has lost its stream.
 addEventListener("pageshow", (event) => {
   if (event.persisted) {
     returned = instant();
-    leave();
     renew();
   }
 });
-setInterval(renew, 1000);
+setInterval(renew, TICK);
 renew();

@@ -19,7 +19,7 @@ use crate::lease::{
 #[template(path = "lease.html")]
 pub(super) struct Opened {
     title: String,
-    stream: String,
+    live: String,
     made_at: String,
     name: String,
     source_name: String,
@@ -60,7 +60,7 @@ impl Opened {
                 Some((_, status)) => format!("{}: {name}", words::state(status.verdict.state)),
                 None => format!("not known: {name}"),
             },
-            stream: View::Lease { source: source.to_owned(), lease: lease.to_owned() }.stream(),
+            live: View::Lease { source: source.to_owned(), lease: lease.to_owned() }.live_link(),
             made_at: now.date_and_time(),
             name,
             source_name: Visible(source).to_string(),

@@ -40,7 +40,7 @@ fn query_of_the_page_and_the_address_made_of_it_say_the_same() {
         let (list, live) = (View::list(&query), View::live(&query));
         for view in [&list, &live] {
             let (path, again) =
-                view.stream().split_once('?').map(|(path, query)| (path.to_owned(), query.to_owned())).unwrap();
+                view.live_link().split_once('?').map(|(path, query)| (path.to_owned(), query.to_owned())).unwrap();
             prop_assert_eq!(path, "live");
             // It stands in an attribute, and must stay within the exporter's own pages.
             let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"*-._%+&=".contains(&byte);

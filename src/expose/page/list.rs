@@ -16,7 +16,7 @@ use crate::lease::{SourceSnapshot, State, Status};
 #[template(path = "leases.html")]
 pub(super) struct List {
     title: String,
-    stream: String,
+    live: String,
     made_at: String,
     tallies: [Tally; SEVERITY.len()],
     troubles: Vec<Trouble>,
@@ -73,7 +73,7 @@ impl List {
         let pages = Pages::of(filter, leases.len());
         Self {
             title: title(filter, counts, &snapshots),
-            stream: View::List(filter.clone()).stream(),
+            live: View::List(filter.clone()).live_link(),
             made_at: page.date_and_time(),
             tallies: SEVERITY.map(|state| Tally {
                 state,

@@ -57,7 +57,7 @@ impl View {
         Self::Lease { source: named("source").unwrap_or_default(), lease: named("lease").unwrap_or_default() }
     }
 
-    /// What the event stream shows with this query: the same as the page that asks for it.
+    /// What `/live` shows with this query: the same as the page whose script asks for it.
     #[must_use]
     pub fn live(query: &str) -> Self {
         if parse(query.as_bytes()).any(|(key, _)| key == "lease") { Self::lease(query) } else { Self::list(query) }
@@ -72,8 +72,8 @@ impl View {
         }
     }
 
-    /// Where this view is streamed.
-    pub(super) fn stream(&self) -> String {
+    /// Where the main part of this view is.
+    pub(super) fn live_link(&self) -> String {
         match self {
             Self::List(filter) => format!("live{}", filter.link()),
             Self::Lease { source, lease } => of_lease("live", source, lease),
@@ -313,7 +313,7 @@ mod tests {
             assert_eq!(path, "lease");
             let view = View::lease(query);
             assert_eq!(view, View::Lease { source: "s/1".to_owned(), lease: name.to_owned() });
-            assert_eq!(View::live(view.stream().split_once('?').unwrap().1), view);
+            assert_eq!(View::live(view.live_link().split_once('?').unwrap().1), view);
         }
         assert_eq!(View::live("state=idle"), View::list("state=idle"));
     }

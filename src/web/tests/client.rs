@@ -119,23 +119,16 @@ impl Client {
         .unwrap()
     }
 
-    /// Whether the server leaves it open for this long, whatever comes meanwhile.
-    pub(super) async fn stays_open_for(mut self, patience: Duration) -> (bool, Self) {
-        spawn_blocking(move || {
-            self.0.set_read_timeout(Some(patience / 10)).unwrap();
-            let began = clock::monotonic();
-            let mut open = true;
-            while open && clock::monotonic() - began < patience {
-                open = match self.0.read(&mut [0; 4096]) {
-                    Ok(read) => read > 0,
-                    Err(error) => error.kind() == ErrorKind::WouldBlock,
-                };
+    /// Reads so much and then waits for so long, until the server closes the connection; how much came.
+    pub(super) fn read_slowly(mut self, bytes: usize, pause: Duration) -> usize {
+        let (mut all, mut some) = (0, vec![0; bytes]);
+        loop {
+            match self.0.read(&mut some).unwrap() {
+                0 => return all,
+                read => all += read,
             }
-            self.0.set_read_timeout(Some(LONG)).unwrap();
-            (open, self)
-        })
-        .await
-        .unwrap()
+            std::thread::sleep(pause);
+        }
     }
 
     pub(super) fn close(self) {

@@ -156,7 +156,7 @@ impl Browser {
             }
             match answer["method"].as_str() {
                 Some("Runtime.exceptionThrown") => self.complaints.push(answer["params"].to_string()),
-                // A stream that breaks off is said to, which is no mistake of the page.
+                // A request that fails is said to, which is no mistake of the page.
                 Some("Log.entryAdded") if answer["params"]["entry"]["source"] != "network" => {
                     self.complaints.push(answer["params"]["entry"]["text"].to_string());
                 }

@@ -1,7 +1,5 @@
 //! What happens while somebody looks.
 
-use std::io::Write;
-use std::net::TcpStream;
 use std::time::Duration;
 
 use rustix::process::Signal;
@@ -81,26 +79,36 @@ fn while_nobody_could_look_the_page_says_so_and_afterwards_there_is_a_gap() {
 }
 
 #[test]
-fn where_there_is_no_stream_to_be_had_the_page_asks_again_and_again() {
+fn a_page_that_does_not_change_is_asked_for_by_its_tag_and_stays_live() {
+    let Some(mut browser) = Browser::start() else { return };
+    // Nothing is read anew for a minute, so nothing can change.
+    let stage = Stage::reused("INSERT INTO work (lease) VALUES ('planner')", STALL_AFTER, "1m");
+    browser.open(&stage.address("/"));
+    browser.until("a tag", "tag !== null");
+    let first = browser.text("tag");
+    browser.value("window.taken = take; take = () => { throw new Error('it has not changed'); }; 1");
+    browser.until("further answers", "answers > 3");
+    assert_eq!(browser.text("tag"), first);
+    assert_eq!(browser.text("document.getElementById('live').textContent"), "Live");
+    assert_eq!(browser.value("failed"), false);
+    browser.assert_no_complaints();
+}
+
+#[test]
+fn a_page_recovers_by_itself_when_the_exporter_is_there_again() {
     let Some(mut browser) = Browser::start() else { return };
     let stage = two_at_work();
-    let streams: Vec<_> = (0..32)
-        .map(|_| {
-            let mut stream = TcpStream::connect(stage.exporter.address()).unwrap();
-            stream.write_all(b"GET /live HTTP/1.1\r\nHost: test\r\n\r\n").unwrap();
-            let mut begun = [0];
-            std::io::Read::read_exact(&mut stream, &mut begun).unwrap();
-            stream
-        })
-        .collect();
-    assert_eq!(stage.exporter.get("/live").status, 503);
     browser.open(&stage.address("/"));
-    browser.value("window.loaded = 'once'");
-    stage.let_hang("planner");
-    browser.until("the lease to be stalled", "document.querySelector('li.lease.stalled') !== null");
-    assert_eq!(browser.text("window.loaded"), "once");
-    browser.assert_no_complaints();
-    drop(streams);
+    browser.until("an answer", "answers > 0");
+    stage.exporter.process().signal(Signal::STOP);
+    let stopped = now();
+    browser.until("the page to say that it is old", "document.title.startsWith('(not live)')");
+    let after = now() - stopped;
+    assert!(after < Duration::from_secs(20), "{after:?}");
+    stage.exporter.process().signal(Signal::CONT);
+    browser.until("the page to be live again", "document.getElementById('live').textContent === 'Live'");
+    assert_eq!(browser.value("document.title.startsWith('(not live)')"), false);
+    assert_eq!(browser.value("document.getElementById('lost').hidden"), true);
 }
 
 #[test]
@@ -108,7 +116,7 @@ fn an_open_page_does_not_keep_the_exporter_from_ending() {
     let Some(mut browser) = Browser::start() else { return };
     let stage = two_at_work();
     browser.open(&stage.address("/"));
-    browser.until("a stream", "document.getElementById('live').textContent === 'Live' && streamed > 0");
+    browser.until("an answer", "document.getElementById('live').textContent === 'Live' && answers > 0");
     let began = now();
     assert_eq!(stage.exporter.stop().code, Some(0));
     assert!(now() - began < Duration::from_secs(10), "{:?}", now() - began);
@@ -120,7 +128,7 @@ fn a_clock_that_is_set_back_does_not_make_an_old_page_live() {
     let Some(mut browser) = Browser::start() else { return };
     let stage = two_at_work();
     browser.open(&stage.address("/"));
-    browser.until("a stream", "streamed > 0");
+    browser.until("an answer", "answers > 0");
     stage.exporter.process().signal(Signal::STOP);
     browser.value("Date.now = () => 0");
     browser.until("the page to say that it is old", "document.getElementById('live').textContent === 'Not live'");
@@ -132,7 +140,7 @@ fn while_text_is_selected_the_title_goes_on_and_nothing_is_greyed() {
     let Some(mut browser) = Browser::start() else { return };
     let stage = two_at_work();
     browser.open(&stage.address("/"));
-    browser.until("a stream", "streamed > 0");
+    browser.until("an answer", "answers > 0");
     browser.value("getSelection().selectAllChildren(document.querySelector('.sentence'))");
     stage.let_hang("planner");
     browser.until("the title to tell", "document.title.startsWith('1 stalled')");
@@ -153,9 +161,8 @@ fn a_tab_that_is_not_seen_still_has_a_title_that_is_true() {
     let Some(mut browser) = Browser::start() else { return };
     let stage = two_at_work();
     browser.open(&stage.address("/"));
-    browser.until("a stream", "streamed > 0");
+    browser.until("an answer", "answers > 0");
     browser.cover();
-    assert_eq!(browser.value("stream"), serde_json::Value::Null, "it holds no stream");
     stage.let_hang("planner");
     browser.until("the title to tell", "document.title.startsWith('1 stalled')");
     stage.exporter.process().signal(Signal::KILL);
@@ -166,14 +173,14 @@ fn a_tab_that_is_not_seen_still_has_a_title_that_is_true() {
 fn a_seventh_window_opens_and_all_of_them_are_live() {
     let Some(mut browser) = Browser::start() else { return };
     let stage = two_at_work();
-    // Six windows beside the one that has the focus, each of which is seen: all the connections that a browser opens.
+    // Six windows beside the one that has the focus, each of which is seen: all the connections that a browser keeps.
     for _ in 0..6 {
         browser.window(false);
         browser.open(&stage.address("/"));
     }
     browser.window(true);
     browser.open(&stage.address("/"));
-    browser.until("a stream", "streamed > 0");
+    browser.until("an answer", "answers > 0");
     let all = browser.windows();
     assert_eq!(all.len(), 7);
     stage.let_hang("planner");

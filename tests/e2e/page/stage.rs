@@ -38,10 +38,19 @@ impl Stage {
 
     /// The same beside further sources.
     pub(super) fn beside(rows: &str, stall_after: Duration, sources: &str) -> Self {
+        Self::with(rows, stall_after, "", sources)
+    }
+
+    /// One whose readings are used for so long.
+    pub(super) fn reused(rows: &str, stall_after: Duration, reuse_for: &str) -> Self {
+        Self::with(rows, stall_after, &format!("    reuse_for: {reuse_for}\n"), "")
+    }
+
+    fn with(rows: &str, stall_after: Duration, keys: &str, sources: &str) -> Self {
         let folder = folder();
         let table = database(&folder.path().join("own.db"), &format!("{TABLE};{rows}"));
         let yaml = format!(
-            "sources:\n  - name: own\n    store: sqlite://own.db\n    query: {QUERY:?}\n{sources}\
+            "sources:\n  - name: own\n    store: sqlite://own.db\n    query: {QUERY:?}\n{keys}{sources}\
              defaults: {{ stall_after: {}s }}\n",
             stall_after.as_secs()
         );

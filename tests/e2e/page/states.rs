@@ -193,7 +193,7 @@ fn a_source_that_is_not_configured_is_not_an_empty_page() {
         text.contains("No source nope is configured.") && text.contains("left out: a state that is none."),
         "{text}"
     );
-    browser.until("it to be renewed", "streamed > 0");
+    browser.until("it to be renewed", "answers > 0");
     assert!(browser.text("document.body.innerText").contains("No source nope is configured."));
     browser.assert_no_complaints();
 }

@@ -82,19 +82,13 @@ fn status(answer: &str) -> Option<u16> {
     answer.split(' ').nth(1).and_then(|status| status.parse().ok())
 }
 
-/// The whole answer; of a stream of events, what comes until nothing is new.
+/// The whole answer.
 pub(super) fn ask(address: SocketAddr, request: &str) -> String {
     let mut stream = TcpStream::connect_timeout(&address, PATIENCE).unwrap();
     stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
     // One that asks for too much is cut off while it does.
     let _ = stream.write_all(request.as_bytes());
     let mut answer = Vec::new();
-    let mut piece = [0; 64 * 1024];
-    while let Ok(length @ 1..) = stream.read(&mut piece) {
-        answer.extend_from_slice(&piece[..length]);
-        if String::from_utf8_lossy(&answer).contains("event: page") && answer.ends_with(b"\n\n\r\n") {
-            break;
-        }
-    }
+    let _ = stream.read_to_end(&mut answer);
     String::from_utf8_lossy(&answer).into_owned()
 }

@@ -98,7 +98,7 @@ impl Answer {
         let status = head.split(' ').nth(1).and_then(|status| status.parse().ok());
         let status = status.ok_or_else(|| io::Error::other(format!("no status in {head:?}")))?;
         let answer = Self { status, head, body: Vec::new() };
-        if method == "HEAD" {
+        if method == "HEAD" || status == 304 {
             return Ok(answer);
         }
         if answer.header("transfer-encoding") == Some("chunked") {

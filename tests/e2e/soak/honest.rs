@@ -5,11 +5,11 @@ use std::sync::atomic::Ordering;
 
 use serde_json::Value;
 
-use super::client::{Request, Way, read_head};
+use super::client::{Request, Way};
 use super::place::{LEADER, STUCK};
 use super::random::Random;
 use super::stage::Stage;
-use crate::harness::{Metrics, eventually, now};
+use crate::harness::{Metrics, now};
 
 /// Sources that no configuration of the soak leaves out.
 const ALWAYS: [&str; 2] = ["documents", "ledger"];
@@ -134,29 +134,15 @@ pub(super) fn page(stage: &Stage, random: &mut Random) {
     assert!(answer.text().trim_end().ends_with("</html>"));
 }
 
-/// A stream of events, which is left once it was seen to work.
+/// The main part of the page, as its script asks for it: whole, and then only if it has changed.
 pub(super) fn live(stage: &Stage, random: &mut Random) {
-    let _asking = stage.asking();
-    let began = now();
-    let mut stream = stage.door.open(way(random)).unwrap();
     let (request, how) = compressed(Request::get(format!("/live?q={}", random.next())), random);
-    request.send(&mut *stream).unwrap();
-    let head = read_head(&mut *stream).unwrap();
-    assert!(head.starts_with("HTTP/1.1 200 "), "{head}");
-    let is_compressed = head.contains("content-encoding: gzip");
-    let mut seen = Vec::new();
-    eventually("an event with the page", || {
-        let mut piece = [0; 4096];
-        let length = stream.read(&mut piece).unwrap();
-        assert_ne!(length, 0, "the stream ended");
-        seen.extend_from_slice(&piece[..length]);
-        // More than the few bytes that every stream begins with.
-        let has_come =
-            if is_compressed { seen.len() > 512 } else { seen.windows(11).any(|window| window == b"event: page") };
-        has_come.then_some(())
-    });
-    stage.requests.count(&format!("live stream{how}"), now() - began);
-    std::thread::sleep(random.millis(0, 300));
+    let answer = stage.ask(&format!("live{how}"), way(random), &request);
+    assert_eq!(answer.status, 200, "{}", answer.head);
+    let tag = format!("If-None-Match: {}", answer.header("etag").unwrap());
+    assert!(answer.text().starts_with("<main "));
+    let again = stage.ask("live again", way(random), &request.with(&tag));
+    assert!([200, 304].contains(&again.status), "{}", again.head);
 }
 
 /// A probe: only of a lease that is stalled does it fail.

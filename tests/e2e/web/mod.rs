@@ -3,6 +3,7 @@
 mod checked;
 pub(crate) mod client;
 mod crowd;
+mod flood;
 mod lifecycle;
 mod listeners;
 mod login;

@@ -1,4 +1,4 @@
-//! What is served, and what it takes to make it.
+//! The router: which response a request gets, and what it takes to make it.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -6,24 +6,24 @@ use std::time::Duration;
 use hyper::body::Body;
 use hyper::{HeaderMap, Method, Request, StatusCode};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
-use tokio::time::Instant;
+use tokio::time::{Instant, timeout_at};
 
 use super::accept::{self, Accepted};
-use super::deadline::Patience;
+use super::connection::ConnectionSlot;
 use super::encoding::encoding;
 use super::lifecycle::{self, Reloader};
-use super::live::Streams;
+use super::live::{Fragment, Fragments};
 use super::rendering::Rendering;
 use super::reply::{self, Reply};
 use super::route::{Route, Shown};
-use super::rules::Pass;
+use super::scrape_timeout::ScrapeTimeout;
 use super::{Content, Scrape, asked, probe};
 use crate::clock;
 use crate::expose::page::{Looked, Now, Rendered, View};
 use crate::expose::{Encoding, json, page};
 use crate::observer::{self, Chosen, Encoded, NotConfigured, PartialView, Waiting, encoded};
 
-/// How the site is set up.
+/// How the router is set up.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Settings {
     /// The path of the metrics; `/metrics` by default. It begins with a slash, and must be none that
@@ -52,29 +52,29 @@ impl Default for Settings {
     }
 }
 
-/// What is served, whichever address a request came to.
+/// Makes the response to a request, whichever address it came to.
 #[derive(Debug)]
-pub struct Site<C> {
+pub struct Router<C> {
     content: Arc<C>,
     telemetry_path: String,
-    patience: Patience,
+    scrape_timeout: ScrapeTimeout,
     requests: Option<Arc<Semaphore>>,
     probes: bool,
     reloader: Option<Reloader>,
-    streams: Streams,
+    fragments: Fragments,
     rendering: Rendering,
 }
 
-impl<C: Content> Site<C> {
-    /// A site with this content.
+impl<C: Content> Router<C> {
+    /// A router that serves this content.
     #[must_use]
     pub fn new(content: Arc<C>, settings: Settings) -> Self {
         let Settings { telemetry_path, max_requests, patience, most_patience, probes } = settings;
         Self {
             content,
             telemetry_path,
-            patience: Patience { by_default: patience, at_most: most_patience },
-            streams: Streams::default(),
+            scrape_timeout: ScrapeTimeout { by_default: patience, at_most: most_patience },
+            fragments: Fragments::default(),
             rendering: Rendering::default(),
             requests: (max_requests > 0).then(|| Arc::new(Semaphore::new(max_requests.min(Semaphore::MAX_PERMITS)))),
             probes,
@@ -82,7 +82,7 @@ impl<C: Content> Site<C> {
         }
     }
 
-    /// The same site, where the configuration can be loaded again by a request.
+    /// The same router, where the configuration can be loaded again by a request.
     #[must_use]
     pub fn with_reloader(self, reloader: Reloader) -> Self {
         Self { reloader: Some(reloader), ..self }
@@ -98,13 +98,8 @@ impl<C: Content> Site<C> {
         self.probes && matches!(Route::of(path, &self.telemetry_path), Some(Route::Probe(_)))
     }
 
-    /// Ends what would otherwise go on for as long as somebody watches.
-    pub(super) fn end_streams(&self) {
-        self.streams.end();
-    }
-
-    /// Answers a request of somebody who was let through. Its body is not read.
-    pub(super) async fn answer(&self, request: &Request<impl Body>, pass: Pass) -> Reply {
+    /// Answers a request that was let in over this connection. Its body is not read.
+    pub(super) async fn answer(&self, request: &Request<impl Body>, slot: &ConnectionSlot) -> Reply {
         if request.uri().path() == lifecycle::PATH {
             return lifecycle::answer(self.reloader.as_ref(), request.method(), request.headers()).await;
         }
@@ -116,24 +111,54 @@ impl<C: Content> Site<C> {
             }
             Some(Route::Alive) => reply::content(reply::TEXT, "OK\n"),
             Some(Route::Asset(content_type, body)) => reply::asset(content_type, body),
-            Some(Route::Live) => self.streams.open(&self.content, request, self.patience, self.rendering.clone(), pass),
             // A probe is not counted: to refuse it would look like a lease that is stalled.
             Some(Route::Probe(named)) => self.probe(named, request.headers()).await,
-            Some(Route::Shown(shown)) => self.show(shown, request).await.unwrap_or_else(Refused::reply),
+            Some(Route::Shown(shown)) => self.show(shown, request, slot).await.unwrap_or_else(Refused::reply),
         }
     }
 
-    async fn show(&self, shown: Shown<'_>, request: &Request<impl Body>) -> Result<Reply, Refused> {
+    /// The answer, as soon as responses that are on their way leave room for what it retains.
+    async fn show(
+        &self,
+        shown: Shown<'_>,
+        request: &Request<impl Body>,
+        slot: &ConnectionSlot,
+    ) -> Result<Reply, Refused> {
         let (headers, query) = (request.headers(), request.uri().query().unwrap_or_default());
         if request.method() == Method::HEAD
             && let Some(reply) = self.unread(shown, headers, query)
         {
             return reply;
         }
-        // Held until the answer is made and not until it is sent: otherwise a few clients that do not read would keep
-        // out all others. What is being sent is bounded by what answers may hold.
-        let _permit = self.permit()?;
-        let deadline = Instant::now() + self.patience.with(headers);
+        let deadline = Instant::now() + self.scrape_timeout.of(headers);
+        // Held until the response is made and not until it is sent: otherwise a few clients that do not read would keep
+        // out all others. What is being sent is bounded by its budget.
+        let _permit = if matches!(shown, Shown::Live) {
+            Some(self.fragments.turn(deadline).await.ok_or(Refused::TooMany)?)
+        } else {
+            self.permit()?
+        };
+        let (budget, mut turn) = (slot.budget(), None);
+        loop {
+            let reply = self.made(shown, headers, query, deadline).await?;
+            let retained = reply.body().retained();
+            let shortage = match budget.admit(&retained, turn.as_ref()) {
+                Ok(grant) => return Ok(reply.map(|body| body.granted(grant))),
+                Err(shortage) => shortage,
+            };
+            // It is made again: one that waits must hold nothing.
+            drop(reply);
+            turn = Some(timeout_at(deadline, budget.room(turn, shortage)).await.map_err(|_| Refused::TooMany)?);
+        }
+    }
+
+    async fn made(
+        &self,
+        shown: Shown<'_>,
+        headers: &HeaderMap,
+        query: &str,
+        deadline: Instant,
+    ) -> Result<Reply, Refused> {
         let encoding = encoding(headers);
         match shown {
             Shown::Metrics => self.metrics(headers, asked::sources(query), encoding, deadline).await,
@@ -141,6 +166,7 @@ impl<C: Content> Site<C> {
             Shown::Lease(named) => self.lease(named, encoding, deadline).await,
             Shown::LeasesPage => self.page(View::list(query), encoding, deadline).await,
             Shown::LeasePage => self.page(View::lease(query), encoding, deadline).await,
+            Shown::Live => self.live(View::live(query), headers, encoding, deadline).await,
         }
     }
 
@@ -151,6 +177,7 @@ impl<C: Content> Site<C> {
             Shown::Metrics => (asked::sources(query), reply::metrics(accept::accepted(headers).content_type, unmade)),
             Shown::Leases => (asked::sources(query), reply::json(unmade)),
             Shown::LeasesPage => (Chosen::All, reply::page(true, unmade)),
+            Shown::Live => (Chosen::All, reply::fragment(unmade, None)),
             // Whether there is such a lease only its source can say.
             Shown::Lease(_) | Shown::LeasePage => return None,
         };
@@ -190,17 +217,36 @@ impl<C: Content> Site<C> {
             page.map(|Rendered { html, found }| reply::page(found, encoded(vec![html.into()], encoding)))
         };
         let page = self.rendering.of(render).await.ok_or(Refused::NotRendered)?;
-        page.map_err(|error| {
-            tracing::error!(%error, "the page could not be rendered");
-            Refused::NotRendered
-        })
+        page.map_err(Refused::page)
+    }
+
+    /// The main part of a page. Its script asks again soon, so it waits for no source longer than a moment.
+    async fn live(
+        &self,
+        view: View,
+        headers: &HeaderMap,
+        encoding: Encoding,
+        deadline: Instant,
+    ) -> Result<Reply, Refused> {
+        let glances = glances(&*self.content, &view, Waiting::Briefly, deadline).await;
+        if let Some(fragment) = self.fragments.rendered(&view, encoding, &glances) {
+            return Ok(fragment.reply(headers));
+        }
+        let (shown, looked_at) = (view.clone(), glances.clone());
+        let render = move || {
+            let main = page::main(&shown, &looks(&looked_at), now()).map_err(Refused::page)?;
+            Ok::<_, Refused>(Arc::new(Fragment::new(main, encoding)))
+        };
+        let fragment = self.rendering.of(render).await.ok_or(Refused::NotRendered)??;
+        self.fragments.keep(view, encoding, &glances, &fragment);
+        Ok(fragment.reply(headers))
     }
 
     async fn probe(&self, named: &str, headers: &HeaderMap) -> Reply {
         let Some((source, lease)) = asked::lease(named) else {
             return reply::error(StatusCode::NOT_FOUND);
         };
-        let deadline = Instant::now() + self.patience.with(headers);
+        let deadline = Instant::now() + self.scrape_timeout.of(headers);
         probe::answer(&*self.content, source, &lease, deadline).await
     }
 
@@ -232,6 +278,11 @@ impl Refused {
         Self::NotRendered
     }
 
+    fn page(error: impl std::fmt::Display) -> Self {
+        tracing::error!(%error, "the page could not be rendered");
+        Self::NotRendered
+    }
+
     fn reply(self) -> Reply {
         match self {
             Self::TooMany => reply::error(StatusCode::SERVICE_UNAVAILABLE),
@@ -243,18 +294,13 @@ impl Refused {
 }
 
 /// What is known of the sources that a view shows. No other is looked at, and none if the one that it names is none.
-pub(super) async fn glances(
-    content: &impl Content,
-    view: &View,
-    waiting: Waiting,
-    deadline: Instant,
-) -> Vec<PartialView> {
+async fn glances(content: &impl Content, view: &View, waiting: Waiting, deadline: Instant) -> Vec<PartialView> {
     let sources = view.source().map_or(Chosen::All, |source| Chosen::Named(vec![source.to_owned()]));
     content.partial_views(sources, waiting, deadline).await.unwrap_or_default()
 }
 
 /// The latest look at each source, as the page wants it.
-pub(super) fn looks(glances: &[PartialView]) -> Vec<Looked<'_>> {
+fn looks(glances: &[PartialView]) -> Vec<Looked<'_>> {
     glances
         .iter()
         .map(|PartialView { snapshot, history, at, unanswered }| Looked {
@@ -266,6 +312,6 @@ pub(super) fn looks(glances: &[PartialView]) -> Vec<Looked<'_>> {
         .collect()
 }
 
-pub(super) fn now() -> Now {
+fn now() -> Now {
     Now { unix_seconds: clock::unix_seconds(), monotonic: clock::monotonic() }
 }

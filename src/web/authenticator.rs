@@ -1,4 +1,4 @@
-//! Who is let through to the site, as `--web.config.file` says it.
+//! Which requests get to the router, as `--web.config.file` says it.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -8,21 +8,21 @@ use hyper::header::{AUTHORIZATION, CONNECTION, HOST, HeaderValue, RETRY_AFTER, W
 use hyper::{Request, StatusCode, Version};
 
 use super::config::{Bucket, Rate, Watched, WebConfig};
-use super::login::{self, Login, Verdict};
-use super::peer::Peer;
+use super::connection::ConnectionSlot;
+use super::login::{Login, Verdict};
 use super::reply::{self, Reply};
-use super::rules::{Pass, Rules, Since};
-use super::{Content, Site};
+use super::rules::{Rules, Since};
+use super::{Content, Router};
 use crate::clock;
 
 /// The paths that anybody may ask for whatever is configured: what restarts an exporter has no password, and need not
 /// learn more than that it runs.
 const OPEN: [&str; 2] = ["/-/healthy", "/-/ready"];
 
-/// A site with somebody at its door.
+/// A router whose requests are checked first: the password, the rate.
 #[derive(Debug)]
-pub struct Gate<C> {
-    site: Site<C>,
+pub struct Authenticator<C> {
+    router: Router<C>,
     rules: Rules,
     login: Login,
     bucket: Mutex<Option<Bucket>>,
@@ -34,26 +34,21 @@ pub struct Gate<C> {
 #[error("the rules for connections have changed")]
 pub(super) struct Outdated;
 
-impl<C: Content> Gate<C> {
-    /// A gate that lets anybody through.
+impl<C: Content> Authenticator<C> {
+    /// One that lets every request in.
     #[must_use]
-    pub fn open(site: Site<C>) -> Self {
-        Self::new(site, Rules::Open(Arc::default()), [0; 32])
+    pub fn open(router: Router<C>) -> Self {
+        Self::new(router, Rules::Open(Arc::default()), [0; 32])
     }
 
-    /// A gate that goes by a file. The key, which nobody may know, is of what it remembers.
+    /// One that goes by a file. The key, which nobody may know, is of what it remembers.
     #[must_use]
-    pub fn watched(site: Site<C>, watched: Arc<Watched>, key: [u8; 32]) -> Self {
-        Self::new(site, Rules::Watched(watched), key)
+    pub fn watched(router: Router<C>, watched: Arc<Watched>, key: [u8; 32]) -> Self {
+        Self::new(router, Rules::Watched(watched), key)
     }
 
-    fn new(site: Site<C>, rules: Rules, key: [u8; 32]) -> Self {
-        Self { site, rules, login: Login::new(key), bucket: Mutex::default() }
-    }
-
-    /// Ends what would otherwise go on for as long as somebody watches.
-    pub(super) fn end_streams(&self) {
-        self.site.end_streams();
+    fn new(router: Router<C>, rules: Rules, key: [u8; 32]) -> Self {
+        Self { router, rules, login: Login::new(key), bucket: Mutex::default() }
     }
 
     /// What holds now.
@@ -66,14 +61,14 @@ impl<C: Content> Gate<C> {
         &self,
         request: &Request<impl Body>,
         entered: &Arc<WebConfig>,
-        peer: Peer,
+        slot: &ConnectionSlot,
     ) -> Result<Reply, Outdated> {
         let rules = self.rules().await;
         let since = Since::of(entered, &rules);
         if since == Since::Otherwise {
             return Err(Outdated);
         }
-        let mut reply = self.admitted(request, &rules, peer).await;
+        let mut reply = self.admitted(request, &rules, slot).await;
         for (name, value) in &rules.headers {
             reply.headers_mut().insert(name, value.clone());
         }
@@ -84,18 +79,16 @@ impl<C: Content> Gate<C> {
         Ok(reply)
     }
 
-    async fn admitted(&self, request: &Request<impl Body>, rules: &Arc<WebConfig>, peer: Peer) -> Reply {
+    async fn admitted(&self, request: &Request<impl Body>, rules: &WebConfig, slot: &ConnectionSlot) -> Reply {
         // RFC 9112, 3.2. Which name it is does not matter: what is served is the same for every one.
         if request.version() == Version::HTTP_11 && request.headers().get_all(HOST).iter().count() != 1 {
             return reply::refusal(StatusCode::BAD_REQUEST, "a request has one Host\n");
         }
-        let user = rules.users.as_ref().and_then(|_| login::user(request.headers()));
-        let pass = Pass { rules: self.rules.clone(), then: Arc::clone(rules), user };
         if OPEN.contains(&request.uri().path()) {
-            return self.site.answer(request, pass).await;
+            return self.router.answer(request, slot).await;
         }
         // To refuse a probe would look like a lease that is stalled.
-        if let Some(rate) = rules.rate.filter(|_| !self.site.is_probe(request.uri().path()))
+        if let Some(rate) = rules.rate.filter(|_| !self.router.is_probe(request.uri().path()))
             && let Err(wait) = self.within(rate)
         {
             let mut refused = reply::refusal(StatusCode::TOO_MANY_REQUESTS, "too many requests; try again later\n");
@@ -104,10 +97,10 @@ impl<C: Content> Gate<C> {
         }
         let verdict = match &rules.users {
             None => Verdict::Admitted,
-            Some(users) => self.login.verdict(users, request.headers(), peer).await,
+            Some(users) => self.login.verdict(users, request.headers(), slot.peer()).await,
         };
         match verdict {
-            Verdict::Admitted => self.site.answer(request, pass).await,
+            Verdict::Admitted => self.router.answer(request, slot).await,
             Verdict::Refused => {
                 // Whoever gave none is asked for one, which is how a browser begins.
                 if request.headers().contains_key(AUTHORIZATION) {

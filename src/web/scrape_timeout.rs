@@ -5,27 +5,27 @@ use std::time::Duration;
 use hyper::HeaderMap;
 
 /// How long Prometheus will wait, in seconds with a fraction; it sends this with every scrape.
-const SCRAPE_TIMEOUT: &str = "x-prometheus-scrape-timeout-seconds";
+const HEADER: &str = "x-prometheus-scrape-timeout-seconds";
 
 /// The time that the answer itself needs to get to Prometheus.
 const RESERVE: f64 = 0.5;
 
-/// How long to look at sources for a request.
+/// How long sources are looked at for a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Patience {
+pub(super) struct ScrapeTimeout {
     /// Where the request does not say.
     pub(super) by_default: Duration,
     /// Whatever the request says.
     pub(super) at_most: Duration,
 }
 
-impl Patience {
+impl ScrapeTimeout {
     /// The time that a request leaves: what Prometheus says less half a second, but no less than half of it.
     ///
     /// What is not a number of seconds above zero is taken as not said.
-    pub(super) fn with(self, headers: &HeaderMap) -> Duration {
+    pub(super) fn of(self, headers: &HeaderMap) -> Duration {
         let seconds = headers
-            .get(SCRAPE_TIMEOUT)
+            .get(HEADER)
             .and_then(|value| value.to_str().ok())
             .and_then(|value| value.trim().parse::<f64>().ok())
             .filter(|seconds| seconds.is_finite() && *seconds > 0.0);
@@ -48,7 +48,7 @@ mod tests {
 
     #[test]
     fn the_scrape_timeout_less_a_reserve_or_else_the_default() {
-        let patience = Patience { by_default: Duration::from_secs(10), at_most: Duration::from_secs(60) };
+        let timeout = ScrapeTimeout { by_default: Duration::from_secs(10), at_most: Duration::from_secs(60) };
         for (header, millis) in [
             (None, 10_000),
             (Some("10"), 9_500),
@@ -70,17 +70,17 @@ mod tests {
         ] {
             let mut headers = HeaderMap::new();
             if let Some(header) = header {
-                headers.insert(SCRAPE_TIMEOUT, HeaderValue::from_static(header));
+                headers.insert(HEADER, HeaderValue::from_static(header));
             }
-            assert_eq!(patience.with(&headers).as_millis(), millis, "{header:?}");
+            assert_eq!(timeout.of(&headers).as_millis(), millis, "{header:?}");
         }
     }
 
     #[test]
     fn a_header_that_is_no_text_is_ignored_and_the_default_is_capped_too() {
-        let patience = Patience { by_default: Duration::from_secs(10), at_most: Duration::from_secs(2) };
+        let timeout = ScrapeTimeout { by_default: Duration::from_secs(10), at_most: Duration::from_secs(2) };
         let mut headers = HeaderMap::new();
-        headers.insert(SCRAPE_TIMEOUT, HeaderValue::from_bytes(b"\xff1").unwrap());
-        assert_eq!(patience.with(&headers), Duration::from_secs(2));
+        headers.insert(HEADER, HeaderValue::from_bytes(b"\xff1").unwrap());
+        assert_eq!(timeout.of(&headers), Duration::from_secs(2));
     }
 }

@@ -1,0 +1,203 @@
+use tokio::time::advance;
+
+use super::super::budget::ResponseGrant;
+use super::super::slot::Sending;
+use super::*;
+
+const SECOND: Duration = Duration::from_secs(1);
+
+fn limiter(most: usize) -> Arc<ConnectionLimiter> {
+    ConnectionLimiter::new(most, ResponseBudget::new(0))
+}
+
+fn peer(number: u8) -> Peer {
+    Peer::new(Some([192, 0, 2, number].into()))
+}
+
+/// A connection whose client has said nothing.
+async fn silent(limiter: &Arc<ConnectionLimiter>, number: u8) -> Arc<ConnectionSlot> {
+    let slot = limiter.admit(peer(number)).await;
+    slot.starved();
+    slot
+}
+
+/// A connection whose response was written.
+async fn answered(limiter: &Arc<ConnectionLimiter>, number: u8, honest: bool) -> Arc<ConnectionSlot> {
+    let slot = limiter.admit(peer(number)).await;
+    answer(&slot, honest);
+    slot
+}
+
+fn answer(slot: &Arc<ConnectionSlot>, honest: bool) {
+    slot.answering();
+    drop(Sending { slot: Arc::clone(slot), grant: ResponseGrant::default(), honest });
+    slot.flushed();
+}
+
+/// Which of these are to be closed.
+fn closed(slots: &[&Arc<ConnectionSlot>]) -> Vec<usize> {
+    (0..slots.len()).filter(|at| is_closed(slots[*at])).collect()
+}
+
+fn is_closed(slot: &ConnectionSlot) -> bool {
+    let closed = std::pin::pin!(slot.closed());
+    closed.poll(&mut std::task::Context::from_waker(std::task::Waker::noop())).is_ready()
+}
+
+/// Keeps a connection for as long as it may be there, as its task does.
+fn serve(slot: Arc<ConnectionSlot>) {
+    tokio::spawn(async move { slot.closed().await });
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_peer_with_most_idle_connections_loses_the_one_that_has_been_idle_longest() {
+    let limiter = limiter(10);
+    let single = silent(&limiter, 1).await;
+    let (one, two, three) = (silent(&limiter, 2).await, silent(&limiter, 2).await, silent(&limiter, 2).await);
+    advance(SECOND).await;
+    // It is idle for a shorter time than the other two from now on.
+    answer(&one, false);
+    let all = [&single, &one, &two, &three];
+    for expected in [&[2][..], &[2, 3], &[0, 2, 3], &[0, 1, 2, 3]] {
+        assert!(limiter.close_one());
+        assert_eq!(closed(&all), expected, "of several peers with one each, the longest idle");
+    }
+    assert!(!limiter.close_one(), "none is chosen twice");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_flood_of_silent_connections_costs_nobody_else_a_connection_or_any_time() {
+    let limiter = limiter(8);
+    let scrapers = [answered(&limiter, 1, true).await, answered(&limiter, 3, true).await];
+    let began = Instant::now();
+    for number in 0..1_000 {
+        serve(silent(&limiter, 2).await);
+        if number % 100 == 0 {
+            let other = answered(&limiter, 4, true).await;
+            assert!(!is_closed(&other));
+        }
+    }
+    assert_eq!(began.elapsed(), Duration::ZERO);
+    assert_eq!(closed(&scrapers.each_ref()), [0; 0]);
+    assert_eq!(limiter.permits.available_permits(), 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn honest_connections_of_many_peers_go_after_the_newest_silent_one() {
+    let limiter = limiter(4);
+    let honest =
+        [answered(&limiter, 1, true).await, answered(&limiter, 2, true).await, answered(&limiter, 3, true).await];
+    for number in 10..20 {
+        serve(silent(&limiter, number).await);
+    }
+    assert_eq!(closed(&honest.each_ref()), [0; 0]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn only_so_many_connections_of_one_peer_are_protected() {
+    let limiter = limiter(PROTECTED + 4);
+    let mut hoarded = Vec::new();
+    for _ in 0..PROTECTED + 2 {
+        hoarded.push(answered(&limiter, 1, true).await);
+    }
+    let newcomer = silent(&limiter, 2).await;
+    let honest = answered(&limiter, 3, true).await;
+    let hoarded: Vec<_> = hoarded.iter().collect();
+    let mut all = hoarded.clone();
+    all.extend([&newcomer, &honest]);
+    let (new, protected) = (PROTECTED + 2, PROTECTED + 3);
+    assert!(limiter.close_one());
+    assert_eq!(closed(&all), [0], "the peer that holds most");
+    assert!(limiter.close_one() && limiter.close_one());
+    assert_eq!(closed(&all), [0, 1, new], "the newcomer and one beyond what is protected are alike");
+    for _ in 0..PROTECTED - 1 {
+        assert!(limiter.close_one());
+    }
+    assert!(!closed(&all).contains(&protected), "the last of all");
+    assert!(limiter.close_one() && limiter.close_one());
+    assert_eq!(closed(&all).len(), all.len());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_connection_that_was_not_read_yet_or_is_being_answered_is_not_closed() {
+    let limiter = limiter(10);
+    let (unread, answering) = (limiter.admit(peer(1)).await, limiter.admit(peer(1)).await);
+    answering.answering();
+    // hyper looks whether its client has gone away.
+    answering.starved();
+    advance(SECOND * 100).await;
+    assert!(!limiter.close_one());
+    assert!(unread.is_idle() && !answering.is_idle());
+    unread.starved();
+    assert!(limiter.close_one() && is_closed(&unread) && !is_closed(&answering));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_protected_connection_stays_while_others_were_not_read_yet() {
+    let limiter = limiter(3);
+    let honest = answered(&limiter, 1, true).await;
+    let unread = [limiter.admit(peer(2)).await, limiter.admit(peer(2)).await];
+    assert!(!limiter.close_one());
+    // It waits for the next request after one that came meanwhile.
+    answer(&honest, true);
+    assert!(!limiter.close_one());
+    unread[0].starved();
+    assert!(limiter.close_one() && is_closed(&unread[0]));
+    drop(unread);
+    assert!(limiter.close_one() && is_closed(&honest));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_connection_that_becomes_idle_is_closed_at_once_for_one_that_waits() {
+    let limiter = limiter(1);
+    let first = limiter.admit(peer(1)).await;
+    let waiting = tokio::spawn({
+        let limiter = Arc::clone(&limiter);
+        async move { limiter.admit(peer(2)).await.peer() }
+    });
+    tokio::task::yield_now().await;
+    let began = Instant::now();
+    first.starved();
+    serve(first);
+    assert_eq!(waiting.await.unwrap(), peer(2));
+    assert_eq!(began.elapsed(), Duration::ZERO);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_client_that_waits_while_no_connection_is_idle_is_known_to_wait() {
+    let limiter = limiter(1);
+    let first = limiter.admit(peer(1)).await;
+    first.answering();
+    assert!(!first.is_waited_for());
+    let mut waiting = Box::pin(limiter.admit(peer(2)));
+    assert!(tokio::time::timeout(SECOND, &mut waiting).await.is_err());
+    assert!(first.is_waited_for());
+    drop(first);
+    let second = waiting.await;
+    assert!(!second.is_waited_for());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_response_is_sent_once_it_is_flushed_and_not_before() {
+    let limiter = limiter(10);
+    let slot = limiter.admit(peer(1)).await;
+    slot.answering();
+    let sending = Sending { slot: Arc::clone(&slot), grant: ResponseGrant::default(), honest: true };
+    slot.flushed();
+    assert!(!slot.is_idle(), "only its beginning is written");
+    drop(sending);
+    assert!(!slot.is_idle(), "its end is not");
+    slot.flushed();
+    assert!(slot.is_idle());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_connection_that_has_ended_is_forgotten() {
+    let limiter = limiter(10);
+    let slots = [answered(&limiter, 1, true).await, silent(&limiter, 1).await, limiter.admit(peer(2)).await];
+    limiter.close_one();
+    drop(slots);
+    let idle = limiter.idle();
+    assert!(idle.peers.is_empty() && idle.order.is_empty());
+    assert_eq!(limiter.permits.available_permits(), 10);
+}

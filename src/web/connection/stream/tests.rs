@@ -1,0 +1,56 @@
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::UnixStream;
+
+use super::super::{ConnectionLimiter, Peer, ResponseBudget};
+use super::*;
+use crate::observer::Retained;
+
+/// More than a socket takes while nobody reads.
+const LONG: usize = 16 << 20;
+
+/// A connection, its client, and the budget that its responses share.
+async fn connection() -> (MeteredStream, UnixStream, Arc<ResponseBudget>) {
+    let (socket, client) = UnixStream::pair().unwrap();
+    let budget = ResponseBudget::new(0);
+    let slot = ConnectionLimiter::new(1, Arc::clone(&budget)).admit(Peer::new(None)).await;
+    (MeteredStream::new(Either::Right(socket), slot, Limits::default()), client, budget)
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_client_that_takes_nothing_is_cut_off_at_the_write_limit_and_sooner_if_another_waits() {
+    let Limits { stall, write, .. } = Limits::default();
+    for (is_waited_for, limit) in [(false, write), (true, stall)] {
+        let (mut stream, _client, budget) = connection().await;
+        let hold = |id| budget.admit(&[Retained { id, bytes: 1 << 20 }], None);
+        let _held = [hold(1).unwrap(), hold(2).unwrap()];
+        let mut waiting = Box::pin(budget.room(None, hold(3).unwrap_err()));
+        if is_waited_for {
+            assert!(tokio::time::timeout(LOOK, &mut waiting).await.is_err());
+        }
+        let began = Instant::now();
+        let error = stream.write_all(&vec![0; LONG]).await.unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::TimedOut);
+        assert!((limit..limit + LOOK * 2).contains(&began.elapsed()), "{is_waited_for}: {:?}", began.elapsed());
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_client_that_reads_is_not_cut_off_however_slow_and_whoever_waits() {
+    let (mut stream, mut client, budget) = connection().await;
+    let hold = |id| budget.admit(&[Retained { id, bytes: 1 << 20 }], None);
+    let _held = [hold(1).unwrap(), hold(2).unwrap()];
+    let mut waiting = Box::pin(budget.room(None, hold(3).unwrap_err()));
+    assert!(tokio::time::timeout(LOOK, &mut waiting).await.is_err());
+    let reading = tokio::spawn(async move {
+        // A Unix socket takes more once three quarters of what it holds are read.
+        let mut piece = vec![0; LONG / 64];
+        for _ in 0..64 {
+            tokio::time::sleep(Limits::default().stall - LOOK).await;
+            client.read_exact(&mut piece).await.unwrap();
+        }
+    });
+    let began = Instant::now();
+    stream.write_all(&vec![0; LONG]).await.unwrap();
+    reading.await.unwrap();
+    assert!(began.elapsed() > Limits::default().write * 2);
+}
