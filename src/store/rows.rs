@@ -27,7 +27,7 @@ pub(super) fn no_row() -> ReadError {
 
 /// Lets other tasks have their turn, and the deadline be looked at, once in so many rows. A server that sends fast leaves
 /// no other moment for it: there is always a row more to decode.
-#[cfg(any(feature = "mysql", feature = "postgres"))]
+#[cfg(feature = "mysql")]
 pub(super) async fn give_way() {
     tokio::task::coop::consume_budget().await;
 }

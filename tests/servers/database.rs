@@ -1,12 +1,11 @@
 //! A database of one's own on a shared PostgreSQL or MariaDB.
 
-use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use super::kind::{Kind, text};
+use super::kind::{Kind, put_secret, text};
 use super::{mariadb, programs};
 
 /// An empty database with a unique name, dropped with its guard. Its owner may do anything in it; its reader may read
@@ -62,7 +61,7 @@ impl Database {
         let login = |who: &str| {
             let (user, password) = (format!("{name}_{who}"), format!("password-of-{name}-{who}"));
             let password_file = socket_dir.join(format!("{user}.password"));
-            fs::write(&password_file, &password).unwrap();
+            put_secret(&password_file, &password);
             let url = format!("{scheme}://{user}@127.0.0.1:{port}/{name}");
             Login { name: user, password, password_file, url }
         };

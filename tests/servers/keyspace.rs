@@ -1,13 +1,12 @@
 //! A numbered database of one's own on a shared Redis or Valkey.
 
-use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-use super::kind::Kind;
+use super::kind::{Kind, put_secret};
 use super::redis::{DATABASES, SOCKET};
 
 /// An empty numbered database, emptied with its guard. Its reader may read every key of the server.
@@ -28,7 +27,7 @@ impl Keyspace {
         assert!(number < DATABASES, "more keyspaces than a server has databases");
         let (reader, password) = (format!("reader_{number}"), format!("password-of-reader-{number}"));
         let password_file = socket_dir.join(format!("{reader}.password"));
-        fs::write(&password_file, &password).unwrap();
+        put_secret(&password_file, &password);
         let scheme = if tls { "rediss" } else { "redis" };
         let url = format!("{scheme}://{reader}@127.0.0.1:{port}/{number}");
         let keyspace = Self { socket: socket_dir.join(SOCKET), number, reader, password, url, password_file };

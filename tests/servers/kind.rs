@@ -32,11 +32,16 @@ impl Setup<'_> {
     /// Puts a file into the folder, and says where.
     pub(super) fn place(&self, name: &str, content: &str) -> String {
         let path = self.folder.join(name);
-        std::fs::write(&path, content).unwrap();
         // PostgreSQL uses no key that others can read.
-        std::fs::set_permissions(&path, std::os::unix::fs::PermissionsExt::from_mode(0o600)).unwrap();
+        put_secret(&path, content);
         text(path)
     }
+}
+
+/// Writes a file that is for its owner alone.
+pub(super) fn put_secret(path: &Path, content: &str) {
+    std::fs::write(path, content).unwrap();
+    std::fs::set_permissions(path, std::os::unix::fs::PermissionsExt::from_mode(0o600)).unwrap();
 }
 
 /// A path as an argument.

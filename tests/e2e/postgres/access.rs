@@ -79,7 +79,7 @@ fn a_protected_connection_is_verified_and_may_ask_for_a_certificate() {
         ("mode: \"off\"", "store_refused", "refuses"),
         ("mode: verify", "store_unreachable", "not signed by anyone trusted"),
         (stranger.as_str(), "store_unreachable", "not signed by anyone trusted"),
-        ("ca_file: none.pem", "store_refused", "`ca_file` names is not there"),
+        ("ca_file: none.pem", "store_refused", "/none.pem, is not there"),
     ] {
         let line = refused(folder.path(), &yaml(tls));
         assert!(line.contains(&format!("({reason})")) && line.contains(told), "{tls}: {line}");
