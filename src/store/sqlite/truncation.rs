@@ -80,8 +80,11 @@ fn logged_pages(path: &Path, page_size: u64, wanted: std::ops::RangeInclusive<u6
         log => log.ok()?,
     };
     let frames = log.metadata().ok()?.len().saturating_sub(HEADER) / (FRAME_HEADER + page_size);
-    if frames > MOST_FRAMES {
-        return None;
+    match frames {
+        // A log that is empty, as the last checkpoint may leave it, has no header either.
+        0 => return Some(0),
+        1..=MOST_FRAMES => {}
+        _ => return None,
     }
     // The salts tell the frames of this log from those that were there before it began anew.
     let mut salts = [0; 8];
