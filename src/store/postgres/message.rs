@@ -140,9 +140,9 @@ impl std::fmt::Debug for MessageStream {
 /// Where the values of a row are in it; `None` for NULL. `places` is filled anew, so that rows need no memory of their own.
 pub(super) fn values(row: &[u8], places: &mut Vec<Option<Range<usize>>>) -> Result<(), Failure> {
     places.clear();
-    let (count, mut rest) = row.split_first_chunk().ok_or(Failure::Protocol)?;
+    let Some((count, mut rest)) = row.split_first_chunk() else { return Err(Failure::Protocol) };
     for _ in 0..u16::from_be_bytes(*count) {
-        let (length, behind) = rest.split_first_chunk().ok_or(Failure::Protocol)?;
+        let Some((length, behind)) = rest.split_first_chunk() else { return Err(Failure::Protocol) };
         let at = row.len() - behind.len();
         match i32::from_be_bytes(*length) {
             -1 => {
@@ -150,9 +150,10 @@ pub(super) fn values(row: &[u8], places: &mut Vec<Option<Range<usize>>>) -> Resu
                 rest = behind;
             }
             length => {
-                let length = usize::try_from(length).map_err(|_| Failure::Protocol)?;
-                rest = behind.get(length..).ok_or(Failure::Protocol)?;
+                let Ok(length) = usize::try_from(length) else { return Err(Failure::Protocol) };
+                let Some(next) = behind.get(length..) else { return Err(Failure::Protocol) };
                 places.push(Some(at..at + length));
+                rest = next;
             }
         }
     }
