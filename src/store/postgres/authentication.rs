@@ -12,7 +12,7 @@ use postgres_protocol::message::frontend::{password_message, sasl_initial_respon
 use fallible_iterator::FallibleIterator;
 
 use super::failure::Failure;
-use super::message::{MessageStream, Received};
+use super::message::{MessageStream, ServerMessage};
 use crate::store::{Password, ReadError};
 
 /// Who the exporter is to a server.
@@ -91,8 +91,8 @@ impl<'a> Authentication<'a> {
 /// The next message, which is no row.
 async fn message(stream: &mut MessageStream) -> Result<Message, Failure> {
     match stream.next().await? {
-        Received::Other(message) => Ok(message),
-        Received::Row(_) => Err(Failure::Protocol),
+        ServerMessage::Other(message) => Ok(message),
+        ServerMessage::Row(_) => Err(Failure::Protocol),
     }
 }
 

@@ -11,9 +11,9 @@ use super::value::Kind;
 
 /// The columns of an answer: name and type of each.
 #[derive(Debug)]
-pub(super) struct Described(Vec<(String, Oid)>);
+pub(super) struct ResultColumns(Vec<(String, Oid)>);
 
-impl Described {
+impl ResultColumns {
     pub(super) fn of(body: &RowDescriptionBody) -> Result<Self, Failure> {
         let columns = body.fields().map(|field| Ok((field.name().to_owned(), field.type_oid()))).collect();
         columns.map(Self).map_err(|_| Failure::Protocol)

@@ -11,7 +11,7 @@ use tokio::time::Instant;
 
 use super::authentication::Authentication;
 use super::failure::Failure;
-use super::message::{MessageStream, Received, Transport};
+use super::message::{MessageStream, ServerMessage, Transport};
 use crate::store::tls::TlsClient;
 use crate::store::transport::unprotected;
 use crate::store::{Host, Password, ReadError, Server, Tls, tcp};
@@ -69,14 +69,14 @@ impl Session {
         Authentication::new(user, password).prove(&mut self.stream).await?;
         loop {
             match self.stream.next().await? {
-                Received::Other(Message::ParameterStatus(body)) => {
+                ServerMessage::Other(Message::ParameterStatus(body)) => {
                     if body.name().map_err(|_| Failure::Protocol)? == "server_encoding" {
                         self.encoding = Some(body.value().map_err(|_| Failure::Protocol)?.to_owned());
                     }
                 }
-                Received::Other(Message::BackendKeyData(_) | Message::NoticeResponse(_)) => {}
-                Received::Other(Message::ReadyForQuery(_)) => return Ok(()),
-                Received::Other(_) | Received::Row(_) => return Err(Failure::Protocol),
+                ServerMessage::Other(Message::BackendKeyData(_) | Message::NoticeResponse(_)) => {}
+                ServerMessage::Other(Message::ReadyForQuery(_)) => return Ok(()),
+                ServerMessage::Other(_) | ServerMessage::Row(_) => return Err(Failure::Protocol),
             }
         }
     }

@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 
-use super::message::{self, MessageStream, Received};
+use super::message::{self, MessageStream, ServerMessage};
 use super::value::Kind;
 use crate::fuzz::POSTGRES;
 use crate::lease::RowFault;
@@ -161,12 +161,12 @@ fn postgres_messages_and_rows_of_any_bytes_are_taken_or_refused() {
             let mut places = Vec::new();
             loop {
                 match stream.next_answer().await {
-                    Ok(Received::Row(row)) => {
+                    Ok(ServerMessage::Row(row)) => {
                         if message::values(row, &mut places).is_ok() {
                             prop_assert!(places.iter().flatten().all(|place| row.get(place.clone()).is_some()));
                         }
                     }
-                    Ok(Received::Other(_)) => {}
+                    Ok(ServerMessage::Other(_)) => {}
                     Err(_) => return Ok(()),
                 }
             }

@@ -25,7 +25,7 @@ const CHUNK: usize = 64 * 1024;
 const HEADER: usize = 5;
 
 /// One message of the server.
-pub(super) enum Received<'a> {
+pub(super) enum ServerMessage<'a> {
     /// A row, as its values are encoded.
     Row(&'a [u8]),
     /// Any other.
@@ -52,7 +52,7 @@ impl MessageStream {
     }
 
     /// The next message, whatever it is. An error that the server tells is one.
-    pub(super) async fn next(&mut self) -> Result<Received<'_>, Failure> {
+    pub(super) async fn next(&mut self) -> Result<ServerMessage<'_>, Failure> {
         self.fill(HEADER).await?;
         let header = Header::parse(&self.received[self.given..]).map_err(|_| Failure::Protocol)?;
         let (tag, length) = header.map(|header| (header.tag(), header.len())).ok_or(Failure::Protocol)?;
@@ -65,20 +65,20 @@ impl MessageStream {
         if tag == DATA_ROW_TAG {
             let body = self.given + HEADER..self.given + length;
             self.given += length;
-            return Ok(Received::Row(&self.received[body]));
+            return Ok(ServerMessage::Row(&self.received[body]));
         }
         self.received.advance(self.given);
         self.given = 0;
         let mut bytes = self.received.split_to(length);
         match Message::parse(&mut bytes) {
             Ok(Some(Message::ErrorResponse(body))) => Err(ServerError::of(&body)?.into()),
-            Ok(Some(message)) => Ok(Received::Other(message)),
+            Ok(Some(message)) => Ok(ServerMessage::Other(message)),
             Ok(None) | Err(_) => Err(Failure::Protocol),
         }
     }
 
     /// The next message that answers something; notices, notifications and parameters may come in between at any time.
-    pub(super) async fn next_answer(&mut self) -> Result<Received<'_>, Failure> {
+    pub(super) async fn next_answer(&mut self) -> Result<ServerMessage<'_>, Failure> {
         use Message::{NoticeResponse, NotificationResponse, ParameterStatus};
         // A row borrows from the buffer, so it is looked at only once it is known to be given out.
         loop {
@@ -86,9 +86,9 @@ impl MessageStream {
                 return self.next().await;
             }
             match self.next().await? {
-                Received::Other(NoticeResponse(_) | NotificationResponse(_) | ParameterStatus(_)) => {}
-                Received::Other(message) => return Ok(Received::Other(message)),
-                Received::Row(_) => return Err(Failure::Protocol),
+                ServerMessage::Other(NoticeResponse(_) | NotificationResponse(_) | ParameterStatus(_)) => {}
+                ServerMessage::Other(message) => return Ok(ServerMessage::Other(message)),
+                ServerMessage::Row(_) => return Err(Failure::Protocol),
             }
         }
     }
@@ -140,9 +140,9 @@ impl std::fmt::Debug for MessageStream {
 /// Where the values of a row are in it; `None` for NULL. `places` is filled anew, so that rows need no memory of their own.
 pub(super) fn values(row: &[u8], places: &mut Vec<Option<Range<usize>>>) -> Result<(), Failure> {
     places.clear();
-    let (count, mut rest) = row.split_first_chunk().ok_or(Failure::Protocol)?;
+    let Some((count, mut rest)) = row.split_first_chunk() else { return Err(Failure::Protocol) };
     for _ in 0..u16::from_be_bytes(*count) {
-        let (length, behind) = rest.split_first_chunk().ok_or(Failure::Protocol)?;
+        let Some((length, behind)) = rest.split_first_chunk() else { return Err(Failure::Protocol) };
         let at = row.len() - behind.len();
         match i32::from_be_bytes(*length) {
             -1 => {
@@ -150,9 +150,10 @@ pub(super) fn values(row: &[u8], places: &mut Vec<Option<Range<usize>>>) -> Resu
                 rest = behind;
             }
             length => {
-                let length = usize::try_from(length).map_err(|_| Failure::Protocol)?;
-                rest = behind.get(length..).ok_or(Failure::Protocol)?;
+                let Ok(length) = usize::try_from(length) else { return Err(Failure::Protocol) };
+                let Some(next) = behind.get(length..) else { return Err(Failure::Protocol) };
                 places.push(Some(at..at + length));
+                rest = next;
             }
         }
     }

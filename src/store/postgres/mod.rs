@@ -26,7 +26,7 @@ use columns::DatabaseTypes;
 use connect::Session;
 use failure::Failure;
 use message::MessageStream;
-use reading::{Ask, Prelude};
+use reading::{Prelude, ReadRequest};
 
 /// Which database to read, as whom, and what to ask it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -107,8 +107,9 @@ impl Reader {
             Some(types) => types,
             None => types.insert(learn(sql, &prelude, stream).await?),
         };
-        let ask = Ask { prelude: &prelude(), sql, scope: &self.scope, zone: self.database.time_zone, types };
-        reading::read(&ask, stream).await
+        let request =
+            ReadRequest { prelude: &prelude(), sql, scope: &self.scope, zone: self.database.time_zone, types };
+        reading::read(&request, stream).await
     }
 }
 

@@ -6,9 +6,9 @@ use std::time::Duration;
 use fallible_iterator::FallibleIterator;
 use postgres_protocol::message::backend::Message;
 
-use super::columns::{DatabaseTypes, Described};
+use super::columns::{DatabaseTypes, ResultColumns};
 use super::failure::{Failure, parameters, standby};
-use super::message::{MessageStream, Received, values};
+use super::message::{MessageStream, ServerMessage, values};
 use super::pipeline::Pipeline;
 use super::value::Kind;
 use crate::clock;
@@ -46,7 +46,11 @@ impl Prelude {
 const END: &str = "COMMIT";
 
 /// The columns of a query, asked for without running it: a statement that returns none is never run.
-pub(super) async fn described(prelude: &Prelude, sql: &str, stream: &mut MessageStream) -> Result<Described, Failure> {
+pub(super) async fn described(
+    prelude: &Prelude,
+    sql: &str,
+    stream: &mut MessageStream,
+) -> Result<ResultColumns, Failure> {
     let mut pipeline = prelude.pipeline()?;
     pipeline.describe(sql)?;
     pipeline.run(END)?;
@@ -54,12 +58,12 @@ pub(super) async fn described(prelude: &Prelude, sql: &str, stream: &mut Message
     let mut has_parameters = false;
     let found = loop {
         match stream.next_answer().await? {
-            Received::Other(Message::ParseComplete) => {}
-            Received::Other(Message::ParameterDescription(body)) => {
+            ServerMessage::Other(Message::ParseComplete) => {}
+            ServerMessage::Other(Message::ParameterDescription(body)) => {
                 has_parameters = body.parameters().count().map_err(|_| Failure::Protocol)? > 0;
             }
-            Received::Other(Message::RowDescription(body)) => break Some(Described::of(&body)?),
-            Received::Other(Message::NoData) => break None,
+            ServerMessage::Other(Message::RowDescription(body)) => break Some(ResultColumns::of(&body)?),
+            ServerMessage::Other(Message::NoData) => break None,
             _ => return Err(Failure::Protocol),
         }
     };
@@ -83,13 +87,13 @@ pub(super) async fn rows(
     let mut places = Vec::new();
     loop {
         match stream.next_answer().await? {
-            Received::Other(Message::ParseComplete | Message::BindComplete) => {}
-            Received::Row(row) => {
+            ServerMessage::Other(Message::ParseComplete | Message::BindComplete) => {}
+            ServerMessage::Row(row) => {
                 values(row, &mut places)?;
                 let values: Vec<_> = places.iter().map(|place| place.clone().map(|place| &row[place])).collect();
                 each(&values);
             }
-            Received::Other(Message::CommandComplete(_)) => break,
+            ServerMessage::Other(Message::CommandComplete(_)) => break,
             _ => return Err(Failure::Protocol),
         }
     }
@@ -98,7 +102,7 @@ pub(super) async fn rows(
 }
 
 /// Everything that a reading depends on.
-pub(super) struct Ask<'a> {
+pub(super) struct ReadRequest<'a> {
     pub(super) prelude: &'a Prelude,
     pub(super) sql: &'a str,
     pub(super) scope: &'a Scope,
@@ -107,15 +111,15 @@ pub(super) struct Ask<'a> {
 }
 
 /// The rows of the query, made into a reading, in one round trip.
-pub(super) async fn read(ask: &Ask<'_>, stream: &mut MessageStream) -> Result<Taken, Failure> {
-    let mut pipeline = ask.prelude.pipeline()?;
-    pipeline.query(ask.sql)?;
+pub(super) async fn read(request: &ReadRequest<'_>, stream: &mut MessageStream) -> Result<Taken, Failure> {
+    let mut pipeline = request.prelude.pipeline()?;
+    pipeline.query(request.sql)?;
     // After the rows, because asked before them it would fix the snapshot before the clock was read.
     pipeline.run("SELECT pg_is_in_recovery()")?;
     pipeline.run(END)?;
     let began = clock::monotonic();
-    ask.prelude.hold(pipeline, stream).await?;
-    let mut decoding = Decoding::begin(ask, stream, began).await?;
+    request.prelude.hold(pipeline, stream).await?;
+    let mut decoding = Decoding::begin(request, stream, began).await?;
     decoding.rows(stream).await?;
     if !is_primary(stream).await? {
         return Err(standby().into());
@@ -130,10 +134,10 @@ async fn is_primary(stream: &mut MessageStream) -> Result<bool, Failure> {
     let mut is_primary = false;
     loop {
         match stream.next_answer().await? {
-            Received::Other(Message::ParseComplete | Message::BindComplete) => {}
+            ServerMessage::Other(Message::ParseComplete | Message::BindComplete) => {}
             // One value of one byte.
-            Received::Row(row) => is_primary = row == [0, 1, 0, 0, 0, 1, 0],
-            Received::Other(Message::CommandComplete(_)) => break,
+            ServerMessage::Row(row) => is_primary = row == [0, 1, 0, 0, 0, 1, 0],
+            ServerMessage::Other(Message::CommandComplete(_)) => break,
             _ => return Err(Failure::Protocol),
         }
     }
@@ -145,8 +149,8 @@ async fn is_primary(stream: &mut MessageStream) -> Result<bool, Failure> {
 async fn complete(stream: &mut MessageStream) -> Result<(), Failure> {
     loop {
         match stream.next_answer().await? {
-            Received::Other(Message::ParseComplete | Message::BindComplete) => {}
-            Received::Other(Message::CommandComplete(_)) => return Ok(()),
+            ServerMessage::Other(Message::ParseComplete | Message::BindComplete) => {}
+            ServerMessage::Other(Message::CommandComplete(_)) => return Ok(()),
             _ => return Err(Failure::Protocol),
         }
     }
@@ -155,7 +159,7 @@ async fn complete(stream: &mut MessageStream) -> Result<(), Failure> {
 /// Waits for the end of a pipeline.
 async fn ready(stream: &mut MessageStream) -> Result<(), Failure> {
     match stream.next_answer().await? {
-        Received::Other(Message::ReadyForQuery(_)) => Ok(()),
+        ServerMessage::Other(Message::ReadyForQuery(_)) => Ok(()),
         _ => Err(Failure::Protocol),
     }
 }
@@ -180,28 +184,29 @@ struct Decoding {
 
 impl Decoding {
     /// Once the columns are there.
-    async fn begin(ask: &Ask<'_>, stream: &mut MessageStream, began: Duration) -> Result<Self, Failure> {
+    async fn begin(request: &ReadRequest<'_>, stream: &mut MessageStream, began: Duration) -> Result<Self, Failure> {
         let described = loop {
             match stream.next_answer().await? {
-                Received::Other(Message::ParseComplete | Message::BindComplete) => {}
-                Received::Other(Message::RowDescription(body)) => break Described::of(&body)?,
-                Received::Other(Message::NoData) => return Err(returns_nothing()),
+                ServerMessage::Other(Message::ParseComplete | Message::BindComplete) => {}
+                ServerMessage::Other(Message::RowDescription(body)) => break ResultColumns::of(&body)?,
+                ServerMessage::Other(Message::NoData) => return Err(returns_nothing()),
                 _ => return Err(Failure::Protocol),
             }
         };
         let columns = columns(described.names())?;
         // On a connection that was kept, tables may have changed since it was opened; another one then asks anew.
         let changed = || ReadError::SchemaMismatch("a column is of another type than before".to_owned());
-        let kinds = described.types().map(|oid| ask.types.kind(oid).ok_or_else(changed)).collect::<Result<_, _>>()?;
-        let (decoder, places) = (Decoder::new(columns, ask.scope), Vec::new());
-        Ok(Self { decoder, kinds, zone: ask.zone, began, first: None, places })
+        let kinds =
+            described.types().map(|oid| request.types.kind(oid).ok_or_else(changed)).collect::<Result<_, _>>()?;
+        let (decoder, places) = (Decoder::new(columns, request.scope), Vec::new());
+        Ok(Self { decoder, kinds, zone: request.zone, began, first: None, places })
     }
 
     async fn rows(&mut self, stream: &mut MessageStream) -> Result<(), Failure> {
         for taken in 1.. {
             match stream.next_answer().await? {
-                Received::Row(row) => self.take(row)?,
-                Received::Other(Message::CommandComplete(_)) => break,
+                ServerMessage::Row(row) => self.take(row)?,
+                ServerMessage::Other(Message::CommandComplete(_)) => break,
                 _ => return Err(Failure::Protocol),
             }
             if taken % ROWS_AT_ONCE == 0 {

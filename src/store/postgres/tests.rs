@@ -7,7 +7,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt, duplex};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinHandle;
 
-use super::message::{LONGEST, Received};
+use super::message::{LONGEST, ServerMessage};
 use super::*;
 use crate::servers;
 use crate::store::{Host, PasswordFile, Tls};
@@ -100,8 +100,8 @@ async fn what_is_said_in_between_is_passed_over() {
     let mut stream = MessageStream::new(Box::new(client));
     let notice = b"N\0\0\0\x0bSNOTE\0\0S\0\0\0\x09a\0bc\0A\0\0\0\x0c\0\0\0\x01a\0b\0";
     server.write_all(&[&notice[..], b"D\0\0\0\x06\0\0", notice, b"1\0\0\0\x04", notice].concat()).await.unwrap();
-    assert!(matches!(stream.next_answer().await, Ok(Received::Row(b"\0\0"))));
-    assert!(matches!(stream.next_answer().await, Ok(Received::Other(_))));
+    assert!(matches!(stream.next_answer().await, Ok(ServerMessage::Row(b"\0\0"))));
+    assert!(matches!(stream.next_answer().await, Ok(ServerMessage::Other(_))));
 }
 
 fn secret() -> (tempfile::TempDir, PathBuf) {
@@ -194,8 +194,8 @@ async fn where_the_prelude_fails_the_query_does_not_run() {
         let prelude = Prelude(prelude.iter().map(|sql| (*sql).to_owned()).collect());
         let mut stream = owners_session(&database).await;
         let types = DatabaseTypes::default();
-        let ask = Ask { prelude: &prelude, sql, scope: &scope(), zone: Zone::UTC, types: &types };
-        let error = reading::read(&ask, &mut stream).await.unwrap_err().of_query(sql);
+        let request = ReadRequest { prelude: &prelude, sql, scope: &scope(), zone: Zone::UTC, types: &types };
+        let error = reading::read(&request, &mut stream).await.unwrap_err().of_query(sql);
         assert_eq!(error.failure().as_str(), reason, "{error}");
         assert_eq!(database.query("SELECT count(*) FROM job"), "0", "{error}");
     }
