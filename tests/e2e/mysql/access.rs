@@ -51,11 +51,13 @@ fn a_protected_connection_is_made_to_a_server_that_proves_who_it_is_and_to_no_ot
             "mode: off".to_owned(),
             "(store_refused): the server refuses the user, the password, the client's host, or how the connection is protected",
         ),
-        ("ca_file: nowhere".to_owned(), "/nowhere, is not there"),
+        ("ca_file: nowhere".to_owned(), "(store_refused): the file that `ca_file` names, /"),
     ] {
         let complaint = complaint(&tls(wrong.clone()));
         assert!(complaint.starts_with(told), "{wrong}: {complaint}");
     }
+    let absent = complaint(&tls("ca_file: nowhere".to_owned()));
+    assert!(absent.ends_with("/nowhere, is not there"), "{absent}");
 
     database.require_certificate();
     let with = |certificate: &servers::Certificate| {
