@@ -72,12 +72,12 @@ fn shared(before: &CompressedMetrics, after: &CompressedMetrics) -> (usize, usiz
 fn a_block_is_compressed_again_only_when_one_of_its_values_or_names_changed_and_the_text_is_always_the_readings() {
     let whole = Exposition::without(|_| false);
     let before = sample::many(3 * BLOCK);
-    let first = whole.compress(&sources(&[before.clone()])[0], None).unwrap();
+    let first = whole.compress(&sources(std::slice::from_ref(&before))[0], None).unwrap();
     let compress = |snapshot: &SourceSnapshot| {
-        let source = &sources(&[snapshot.clone()])[0];
+        let source = &sources(std::slice::from_ref(snapshot))[0];
         let compressed = whole.compress(source, Some(&first)).unwrap();
         let stream = whole.joined_gzip(Format::Text, &[(source, &compressed)], &[]).unwrap();
-        assert!(unpacked(&stream) == text(&whole, &[snapshot.clone()]));
+        assert!(unpacked(&stream) == text(&whole, std::slice::from_ref(snapshot)));
         shared(&first, &compressed)
     };
     let all = first.blocks().count();

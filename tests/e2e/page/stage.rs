@@ -62,7 +62,7 @@ impl Stage {
     pub(super) fn of_each_state() -> Self {
         Self::new(
             "INSERT INTO work (lease) VALUES ('planner'); \
-             INSERT INTO work (lease, holder) VALUES ('mailer', NULL); \
+             INSERT INTO work (lease, holder, progress_at) VALUES ('mailer', NULL, unixepoch() - 3600); \
              INSERT INTO work (lease, progress_at, due) VALUES ('index', unixepoch() - 3600, 0); \
              INSERT INTO work (lease, progress_at, due) VALUES ('audit', unixepoch() - 3600, NULL); \
              INSERT INTO work VALUES ('retention', 'someone', unixepoch() - 3600, 14, unixepoch() - 3600);",
