@@ -97,26 +97,31 @@ impl Fragments {
 
     /// The fragment that was rendered of this view of these readings. A view of a source that has not answered says for how
     /// long, so it is another each time.
-    pub(super) fn rendered(&self, view: &View, encoding: Encoding, glances: &[PartialView]) -> Option<Arc<Fragment>> {
-        let same = |(glance, reading): (&PartialView, &Weak<SourceSnapshot>)| {
-            std::ptr::eq(Arc::as_ptr(&glance.snapshot), reading.as_ptr())
+    pub(super) fn rendered(
+        &self,
+        view: &View,
+        encoding: Encoding,
+        partial_views: &[PartialView],
+    ) -> Option<Arc<Fragment>> {
+        let same = |(view, reading): (&PartialView, &Weak<SourceSnapshot>)| {
+            std::ptr::eq(Arc::as_ptr(&view.snapshot), reading.as_ptr())
         };
         let is = |kept: &&Kept| {
             kept.encoding == encoding
                 && kept.view == *view
-                && kept.readings.len() == glances.len()
-                && glances.iter().zip(&kept.readings).all(same)
+                && kept.readings.len() == partial_views.len()
+                && partial_views.iter().zip(&kept.readings).all(same)
         };
         let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        kept.iter().find(is).map(|kept| Arc::clone(&kept.fragment)).filter(|_| is_lasting(glances))
+        kept.iter().find(is).map(|kept| Arc::clone(&kept.fragment)).filter(|_| is_lasting(partial_views))
     }
 
     /// Keeps a fragment for others, in place of those whose readings are gone.
-    pub(super) fn keep(&self, view: View, encoding: Encoding, glances: &[PartialView], fragment: &Arc<Fragment>) {
-        if !is_lasting(glances) {
+    pub(super) fn keep(&self, view: View, encoding: Encoding, partial_views: &[PartialView], fragment: &Arc<Fragment>) {
+        if !is_lasting(partial_views) {
             return;
         }
-        let readings = glances.iter().map(|glance| Arc::downgrade(&glance.snapshot)).collect();
+        let readings = partial_views.iter().map(|view| Arc::downgrade(&view.snapshot)).collect();
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         kept.retain(|kept| kept.readings.iter().all(|reading| reading.strong_count() > 0));
         kept.truncate(KEPT - 1);
@@ -124,8 +129,8 @@ impl Fragments {
     }
 }
 
-fn is_lasting(glances: &[PartialView]) -> bool {
-    !glances.is_empty() && glances.iter().all(|glance| glance.unanswered.is_none())
+fn is_lasting(partial_views: &[PartialView]) -> bool {
+    !partial_views.is_empty() && partial_views.iter().all(|view| view.unanswered.is_none())
 }
 
 #[cfg(test)]

@@ -210,10 +210,10 @@ impl<C: Content> Router<C> {
     }
 
     async fn page(&self, view: View, encoding: Encoding, deadline: Instant) -> Result<Reply, Refused> {
-        let glances = glances(&*self.content, &view, Waiting::AsLongAsUsual, deadline).await;
+        let partial_views = partial_views(&*self.content, &view, Waiting::AsLongAsUsual, deadline).await;
         let (sources, telemetry_path) = (self.content.sources(), self.telemetry_path.clone());
         let render = move || {
-            let page = page::page(&view, &looks(&glances), &sources, now(), &telemetry_path);
+            let page = page::page(&view, &looks(&partial_views), &sources, now(), &telemetry_path);
             page.map(|Rendered { html, found }| reply::page(found, encoded(vec![html.into()], encoding)))
         };
         let page = self.rendering.of(render).await.ok_or(Refused::NotRendered)?;
@@ -228,17 +228,17 @@ impl<C: Content> Router<C> {
         encoding: Encoding,
         deadline: Instant,
     ) -> Result<Reply, Refused> {
-        let glances = glances(&*self.content, &view, Waiting::Briefly, deadline).await;
-        if let Some(fragment) = self.fragments.rendered(&view, encoding, &glances) {
+        let partial_views = partial_views(&*self.content, &view, Waiting::Briefly, deadline).await;
+        if let Some(fragment) = self.fragments.rendered(&view, encoding, &partial_views) {
             return Ok(fragment.reply(headers));
         }
-        let (shown, looked_at) = (view.clone(), glances.clone());
+        let (shown, looked_at) = (view.clone(), partial_views.clone());
         let render = move || {
             let main = page::main(&shown, &looks(&looked_at), now()).map_err(Refused::page)?;
             Ok::<_, Refused>(Arc::new(Fragment::new(main, encoding)))
         };
         let fragment = self.rendering.of(render).await.ok_or(Refused::NotRendered)??;
-        self.fragments.keep(view, encoding, &glances, &fragment);
+        self.fragments.keep(view, encoding, &partial_views, &fragment);
         Ok(fragment.reply(headers))
     }
 
@@ -294,14 +294,14 @@ impl Refused {
 }
 
 /// What is known of the sources that a view shows. No other is looked at, and none if the one that it names is none.
-async fn glances(content: &impl Content, view: &View, waiting: Waiting, deadline: Instant) -> Vec<PartialView> {
+async fn partial_views(content: &impl Content, view: &View, waiting: Waiting, deadline: Instant) -> Vec<PartialView> {
     let sources = view.source().map_or(Chosen::All, |source| Chosen::Named(vec![source.to_owned()]));
     content.partial_views(sources, waiting, deadline).await.unwrap_or_default()
 }
 
 /// The latest look at each source, as the page wants it.
-fn looks(glances: &[PartialView]) -> Vec<Looked<'_>> {
-    glances
+fn looks(partial_views: &[PartialView]) -> Vec<Looked<'_>> {
+    partial_views
         .iter()
         .map(|PartialView { snapshot, history, at, unanswered }| Looked {
             snapshot,

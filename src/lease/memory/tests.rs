@@ -1,5 +1,7 @@
 //! What memory makes of one reading after another.
 
+mod limits;
+
 use std::collections::BTreeSet;
 
 use super::super::*;
@@ -237,85 +239,6 @@ fn without_epochs_on_it_progress_counts_for_a_new_holder_only_once_it_is_surely_
     assert_eq!(look(20, "h", 1, 2), (State::Active, Reason::Progressing));
     assert_eq!(look(30, "i", 2, 2).0, State::Unknown, "its predecessor's");
     assert_eq!(look(40, "i", 2, 3), (State::Active, Reason::Progressing));
-}
-
-#[test]
-fn a_lease_beyond_those_that_were_read_is_not_known_to_be_absent() {
-    let mut memory = memory(RULES);
-    take_in(&mut memory, 10, vec![row("a", "h", 1, 10), row("z", "h", 1, 10)]);
-    let rows = vec![row("b", "h", 1, 20), row("c", "h", 1, 20)];
-    let last_kept = Some("c".into());
-    let reading =
-        Reading { store_now: t(20), columns: Columns::all(), rows, rejected: Vec::new(), over_limit: 7, last_kept };
-    let snapshot = take_in_reading(&mut memory, 20, reading);
-    assert_eq!(said(&snapshot, "a"), (State::NoLeader, Reason::Absent));
-    assert_eq!(said(&snapshot, "z"), (State::Unknown, Reason::NotObservedYet));
-    assert_eq!(said(&snapshot, "named"), (State::Unknown, Reason::NotObservedYet));
-}
-
-#[test]
-fn a_lease_that_is_absent_is_known_to_be_though_rows_of_another_were_left_out() {
-    let mut memory = memory(RULES);
-    take_in(&mut memory, 10, vec![row("a", "h", 1, 10), row("z", "h", 1, 10)]);
-    let rows = vec![row("a", "h", 1, 20)];
-    let reading = Reading {
-        store_now: t(20),
-        columns: Columns::all(),
-        rows,
-        rejected: Vec::new(),
-        over_limit: 7,
-        last_kept: None,
-    };
-    let snapshot = take_in_reading(&mut memory, 20, reading);
-    assert_eq!(said(&snapshot, "z"), (State::NoLeader, Reason::Absent));
-}
-
-#[test]
-fn of_a_lease_with_more_members_than_are_looked_at_nothing_is_claimed() {
-    // Each of these would be proven by its rows, if they were all that there are.
-    let (now, old) = (1_000, 10);
-    let working = Row { progress_at: Some(t(now)), ..row("a", "h", 1, now) };
-    let stalled = Row { progress_at: Some(t(old)), due: Some(3), oldest_due_at: Some(t(old)), ..row("a", "h", 1, now) };
-    let idle = Row { progress_at: Some(t(old)), due: Some(0), ..row("a", "h", 1, now) };
-    let expired = Row { renewed_at: Some(t(old)), expires_at: Some(t(old + 1)), ..row("a", "h", 1, old) };
-    for (member, whole) in
-        [(working, State::Active), (stalled, State::Stalled), (idle, State::Idle), (expired, State::NoLeader)]
-    {
-        for (kind, left_out, said_of_it) in [
-            (Kind::Registry, false, whole),
-            (Kind::Registry, true, State::Unknown),
-            // Where one holder is the rule, several records are wrong whatever else there is.
-            (Kind::Standing, true, State::Unknown),
-        ] {
-            let mut memory = memory(Rules { kind, ..RULES });
-            let other = Row { holder: Some("i".into()), ..member.clone() };
-            let more = RejectedRow { lease: Some("a".into()), column: Column::Lease, fault: RowFault::OverLimit };
-            let reading = Reading {
-                store_now: t(now),
-                columns: Columns::all(),
-                rows: vec![member.clone(), other],
-                rejected: left_out.then_some(more).into_iter().collect(),
-                over_limit: if left_out { 6 } else { 0 },
-                last_kept: None,
-            };
-            let snapshot = take_in_reading(&mut memory, now, reading);
-            let a = status(&snapshot, "a");
-            assert_eq!(a.verdict.state, said_of_it, "{kind} {whole}");
-            let why = match (kind, left_out) {
-                (_, false) => None,
-                (Kind::Registry, true) => Some(Unseen::MembersLeftOut),
-                _ => Some(Unseen::Duplicate),
-            };
-            let unseen = match a.observation {
-                Observation::Unseen(why) => Some(why),
-                Observation::Seen(_) => None,
-            };
-            assert_eq!(unseen, why);
-            let rejected = &snapshot.health.rejected_now;
-            assert_eq!(rejected.rows(RowFault::OverLimit), if left_out { 7 } else { 0 });
-            assert_eq!(rejected.leases(RowFault::OverLimit).len(), usize::from(left_out));
-        }
-    }
 }
 
 #[test]

@@ -5,13 +5,13 @@ use super::*;
 const BRIEFLY: Waiting = Waiting::Briefly;
 const QUICK: Does = Does::Answer(Duration::from_millis(1));
 
-fn shown(glance: &PartialView) -> (State, Reason) {
-    let verdict = glance.snapshot.leases[0].verdict;
+fn shown(view: &PartialView) -> (State, Reason) {
+    let verdict = view.snapshot.leases[0].verdict;
     (verdict.state, verdict.reason)
 }
 
 /// Looks as an open page does, and gives what that shows and how long it took.
-async fn glance(observer: &Observer, waiting: Waiting) -> (Vec<PartialView>, Duration) {
+async fn view(observer: &Observer, waiting: Waiting) -> (Vec<PartialView>, Duration) {
     let began = Instant::now();
     (observer.partial_views(waiting, within(10.0)).await, began.elapsed())
 }
@@ -28,16 +28,16 @@ fn about(duration: Duration, expected: Duration) -> bool {
 #[tokio::test(start_paused = true)]
 async fn a_source_that_hangs_is_waited_for_a_moment_once_and_the_others_are_shown() {
     let (observer, [_hung, quick]) = observer([Does::IgnoreTheDeadline, QUICK]);
-    let (glances, took) = glance(&observer, BRIEFLY).await;
+    let (views, took) = view(&observer, BRIEFLY).await;
     assert!(about(took, secs(1)), "{took:?}");
-    assert_eq!((shown(&glances[0]), shown(&glances[1])), (TIMEOUT, ACTIVE));
-    assert_eq!(glances[1].unanswered, None);
+    assert_eq!((shown(&views[0]), shown(&views[1])), (TIMEOUT, ACTIVE));
+    assert_eq!(views[1].unanswered, None);
     for later in 1..=5 {
         tokio::time::sleep(secs(2)).await;
-        let (glances, took) = glance(&observer, BRIEFLY).await;
+        let (views, took) = view(&observer, BRIEFLY).await;
         assert!(took < Duration::from_millis(50), "it is not waited for again: {took:?}");
-        assert_eq!((shown(&glances[0]), shown(&glances[1])), (TIMEOUT, ACTIVE));
-        assert!(about(glances[0].unanswered.unwrap(), secs(1 + 2 * later)), "{:?}", glances[0].unanswered);
+        assert_eq!((shown(&views[0]), shown(&views[1])), (TIMEOUT, ACTIVE));
+        assert!(about(views[0].unanswered.unwrap(), secs(1 + 2 * later)), "{:?}", views[0].unanswered);
     }
     assert_eq!(quick.reads(), 6, "read at each look");
 }
@@ -45,11 +45,11 @@ async fn a_source_that_hangs_is_waited_for_a_moment_once_and_the_others_are_show
 #[tokio::test(start_paused = true)]
 async fn what_the_last_look_showed_stands_for_a_while_with_its_time_and_then_nothing_is_known() {
     let (observer, [source]) = observer([QUICK]);
-    let (first, _) = glance(&observer, BRIEFLY).await;
+    let (first, _) = view(&observer, BRIEFLY).await;
     source.now_does(Does::IgnoreTheDeadline);
     for (after, expected) in [(2, ACTIVE), (2, ACTIVE), (2, TIMEOUT), (60, TIMEOUT)] {
         tokio::time::sleep(secs(after)).await;
-        let (now, _) = glance(&observer, BRIEFLY).await;
+        let (now, _) = view(&observer, BRIEFLY).await;
         assert_eq!(shown(&now[0]), expected, "{after}");
         assert!(now[0].unanswered.is_some());
         assert_eq!(now[0].at == first[0].at, expected == ACTIVE, "of the time of that look");
@@ -65,21 +65,21 @@ async fn a_look_of_people_neither_ends_a_reading_nor_changes_what_a_scrape_gets(
         async move { observer.observe(within(10.0)).await }
     });
     tokio::task::yield_now().await;
-    let (glances, _) = glance(&observer, BRIEFLY).await;
-    assert_eq!(shown(&glances[0]), TIMEOUT);
+    let (views, _) = view(&observer, BRIEFLY).await;
+    assert_eq!(shown(&views[0]), TIMEOUT);
     let scraped = scrape.await.unwrap();
     assert_eq!(said(&scraped[0]), ACTIVE);
     assert_eq!(scraped[0].snapshot.health.failures, [0; ReadFailure::ALL.len()], "nothing failed");
     assert_eq!(source.reads(), 1);
-    let (glances, _) = glance(&observer, BRIEFLY).await;
-    assert_eq!((shown(&glances[0]), glances[0].unanswered), (ACTIVE, None));
+    let (views, _) = view(&observer, BRIEFLY).await;
+    assert_eq!((shown(&views[0]), views[0].unanswered), (ACTIVE, None));
     assert_eq!(source.reads(), 1, "shared");
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_reading_that_people_began_takes_the_time_that_it_needs() {
     let (observer, [_]) = observer([Does::Answer(secs(4))]);
-    assert_eq!(shown(&glance(&observer, BRIEFLY).await.0[0]), TIMEOUT);
+    assert_eq!(shown(&view(&observer, BRIEFLY).await.0[0]), TIMEOUT);
     let scraped = observer.observe(within(3.5)).await;
     assert_eq!(said(&scraped[0]), ACTIVE);
 }
@@ -90,16 +90,16 @@ async fn a_slow_source_is_waited_for_as_long_as_usual_by_who_does_not_look_again
     let usual = Waiting::AsLongAsUsual;
     observer.observe(within(10.0)).await;
     tokio::time::sleep(secs(2)).await;
-    let (glances, took) = glance(&observer, usual).await;
-    assert_eq!((shown(&glances[0]), about(took, secs(1))), (ACTIVE, true), "what still stands is shown: {took:?}");
+    let (views, took) = view(&observer, usual).await;
+    assert_eq!((shown(&views[0]), about(took, secs(1))), (ACTIVE, true), "what still stands is shown: {took:?}");
     observer.observe(within(10.0)).await;
     tokio::time::sleep(secs(60)).await;
-    let (glances, took) = glance(&observer, usual).await;
-    assert_eq!((shown(&glances[0]), about(took, secs(3))), (ACTIVE, true), "{took:?}");
+    let (views, took) = view(&observer, usual).await;
+    assert_eq!((shown(&views[0]), about(took, secs(3))), (ACTIVE, true), "{took:?}");
     source.now_does(Does::IgnoreTheDeadline);
     tokio::time::sleep(secs(60)).await;
-    let (glances, took) = glance(&observer, usual).await;
-    assert_eq!((shown(&glances[0]), about(took, secs(4))), (TIMEOUT, true), "{took:?}");
+    let (views, took) = view(&observer, usual).await;
+    assert_eq!((shown(&views[0]), about(took, secs(4))), (TIMEOUT, true), "{took:?}");
 }
 
 #[tokio::test(start_paused = true)]
@@ -107,9 +107,9 @@ async fn for_how_long_a_store_has_not_answered_goes_on_over_attempts_that_time_o
     let (observer, [source]) = observer([Does::Answer(secs(3_600))]);
     let began = Instant::now();
     for _ in 0..20 {
-        let (glances, _) = glance(&observer, BRIEFLY).await;
-        assert_eq!(shown(&glances[0]), TIMEOUT);
-        assert!(about(glances[0].unanswered.unwrap(), began.elapsed()), "{:?}", glances[0].unanswered);
+        let (views, _) = view(&observer, BRIEFLY).await;
+        assert_eq!(shown(&views[0]), TIMEOUT);
+        assert!(about(views[0].unanswered.unwrap(), began.elapsed()), "{:?}", views[0].unanswered);
         tokio::time::sleep(secs(2)).await;
     }
     assert!(source.reads() > 3, "each of them has its own timeout");
@@ -117,17 +117,17 @@ async fn for_how_long_a_store_has_not_answered_goes_on_over_attempts_that_time_o
     tokio::time::sleep(secs(10)).await;
     let failed = observer.observe(within(9.0)).await;
     tokio::time::sleep(secs(2)).await;
-    let (glances, _) = glance(&observer, BRIEFLY).await;
-    assert_eq!((said(&failed[0]).0, shown(&glances[0]), glances[0].unanswered), (State::Unknown, REFUSED, None));
+    let (views, _) = view(&observer, BRIEFLY).await;
+    assert_eq!((said(&failed[0]).0, shown(&views[0]), views[0].unanswered), (State::Unknown, REFUSED, None));
     source.now_does(Does::IgnoreTheDeadline);
     tokio::time::sleep(secs(2)).await;
-    let (glances, _) = glance(&observer, BRIEFLY).await;
-    assert!(about(glances[0].unanswered.unwrap(), secs(1)), "{:?}", glances[0].unanswered);
+    let (views, _) = view(&observer, BRIEFLY).await;
+    assert!(about(views[0].unanswered.unwrap(), secs(1)), "{:?}", views[0].unanswered);
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_store_that_panics_is_refused_to_people_too() {
     let (observer, [_]) = observer([Does::Panic]);
-    let (glances, took) = glance(&observer, BRIEFLY).await;
-    assert_eq!((shown(&glances[0]), took < secs(1)), (REFUSED, true));
+    let (views, took) = view(&observer, BRIEFLY).await;
+    assert_eq!((shown(&views[0]), took < secs(1)), (REFUSED, true));
 }
