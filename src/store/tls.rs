@@ -28,15 +28,25 @@ impl TlsClient {
         identity: Option<&Identity>,
         deadline: Instant,
     ) -> Result<Self, ReadError> {
+        // All files are read before any is parsed, so that the first one that cannot be read is told.
+        let authorities = match ca_file {
+            Some(file) => Some((file, pem("ca_file", file, Pem::Certificate, deadline).await?)),
+            None => None,
+        };
+        let identity = match identity {
+            Some(Identity { cert_file, key_file }) => {
+                let chain = pem("cert_file", cert_file, Pem::Certificate, deadline).await?;
+                Some((cert_file, chain, key_file, pem("key_file", key_file, Pem::Key, deadline).await?))
+            }
+            None => None,
+        };
         let mut roots = RootCertStore::empty();
         // They are read from files. Some may be of a kind that is not known, and there may be none.
         let system = tokio::task::spawn_blocking(rustls_native_certs::load_native_certs).await;
         roots.add_parsable_certificates(system.map(|system| system.certs).unwrap_or_default());
-        if let Some(file) = ca_file {
-            for certificate in certificates("ca_file", file, deadline).await? {
-                roots
-                    .add(certificate)
-                    .map_err(|_| unusable("ca_file", file, "holds a certificate that cannot be used"))?;
+        if let Some((file, content)) = authorities {
+            for certificate in certificates("ca_file", file, &content)? {
+                roots.add(certificate).map_err(|_| unusable("ca_file", file, UNUSABLE_CERTIFICATE))?;
             }
         }
         let builder = ClientConfig::builder_with_provider(Arc::new(rustls::crypto::ring::default_provider()))
@@ -45,9 +55,9 @@ impl TlsClient {
             .with_root_certificates(roots);
         let config = match identity {
             None => builder.with_no_client_auth(),
-            Some(Identity { cert_file, key_file }) => {
-                let chain = certificates("cert_file", cert_file, deadline).await?;
-                let key = PrivateKeyDer::from_pem_slice(&pem("key_file", key_file, Pem::Key, deadline).await?)
+            Some((cert_file, chain, key_file, key)) => {
+                let chain = certificates("cert_file", cert_file, &chain)?;
+                let key = PrivateKeyDer::from_pem_slice(&key)
                     .map_err(|_| unusable("key_file", key_file, "holds a key that cannot be used"))?;
                 let refused =
                     |_| unusable("key_file", key_file, "holds a key that is not of the certificate in `cert_file`");
@@ -67,12 +77,9 @@ impl TlsClient {
     }
 }
 
-async fn certificates(
-    key: &'static str,
-    file: &Path,
-    deadline: Instant,
-) -> Result<Vec<CertificateDer<'static>>, ReadError> {
-    let content = pem(key, file, Pem::Certificate, deadline).await?;
-    let parsed = CertificateDer::pem_slice_iter(&content).collect::<Result<_, _>>();
-    parsed.map_err(|_| unusable(key, file, "holds a certificate that cannot be used"))
+const UNUSABLE_CERTIFICATE: &str = "holds a certificate that cannot be used";
+
+fn certificates(key: &'static str, file: &Path, content: &[u8]) -> Result<Vec<CertificateDer<'static>>, ReadError> {
+    let parsed = CertificateDer::pem_slice_iter(content).collect::<Result<_, _>>();
+    parsed.map_err(|_| unusable(key, file, UNUSABLE_CERTIFICATE))
 }

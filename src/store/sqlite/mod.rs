@@ -138,7 +138,7 @@ fn attempt(
         // A folder cannot be read, and a pipe would keep its reader waiting for ever.
         return Err(ReadError::Unreachable("what is at the configured path is not a file".to_owned()).into());
     }
-    if metadata.len() <= truncation::EMPTY {
+    if metadata.len() <= truncation::EMPTY && truncation::has_log(path) {
         return Err(truncation::empty().into());
     }
     let file = FileId::of(&metadata);

@@ -45,11 +45,16 @@ pub(super) fn check(connection: &Connection, path: &Path, opened: FileId) -> Res
     Err(cut_short().into())
 }
 
-/// The length of a file that SQLite takes for an empty one. It would remove the write-ahead log beside it as a stale one,
-/// so such a file is not opened.
+/// The length of a file that SQLite takes for an empty database. It would remove a write-ahead log beside it as a stale one,
+/// so with a log such a file is not opened.
 pub(super) const EMPTY: u64 = 1;
 
-/// What to say of an empty file.
+/// Whether there is a write-ahead log beside a file.
+pub(super) fn has_log(path: &Path) -> bool {
+    log_of(path).exists()
+}
+
+/// What to say of an empty file with a write-ahead log.
 pub(super) fn empty() -> ReadError {
     ReadError::SchemaMismatch("the file is empty: no tables were made in it yet, or it was cut short".to_owned())
 }

@@ -10,7 +10,7 @@ use crate::servers::{Alertmanager, Prometheus};
 fn prometheus_scrapes_evaluates_rules_and_tells_alertmanager_who_tells_the_webhook() {
     let folder = folder();
     let store = folder.path().join("steady.db");
-    crate::harness::store::database(&store, "");
+    crate::harness::store::database(&store, "CREATE TABLE t (x)");
     let yaml =
         format!("sources: [{{ name: documents, store: 'sqlite://{}', query: \"{STEADY}\" }}]\n", store.display());
     let exporter = Exporter::start(folder.path(), &yaml);
