@@ -142,13 +142,15 @@ impl<C: Content> Router<C> {
         loop {
             let reply = self.made(shown, headers, query, deadline).await?;
             let retained = reply.body().retained();
-            let shortage = match budget.admit(&retained, turn.as_ref()) {
+            let shortage = match budget.admit(slot.peer(), &retained, turn.as_ref()) {
                 Ok(grant) => return Ok(reply.map(|body| body.granted(grant))),
                 Err(shortage) => shortage,
             };
             // It is made again: one that waits must hold nothing.
             drop(reply);
-            turn = Some(timeout_at(deadline, budget.room(turn, shortage)).await.map_err(|_| Refused::TooMany)?);
+            turn = Some(
+                timeout_at(deadline, budget.room(slot.peer(), turn, shortage)).await.map_err(|_| Refused::TooMany)?,
+            );
         }
     }
 

@@ -59,7 +59,7 @@ impl Default for Limits {
             connections: 512,
             handshake: Duration::from_secs(10),
             head: Duration::from_secs(65),
-            stall: Duration::from_millis(1500),
+            stall: Duration::from_secs(3),
             unsent: 32 << 20,
             write: Duration::from_secs(30),
             drain: Duration::from_secs(15),

@@ -45,7 +45,7 @@ impl<C: Content> Connection<C> {
     /// Serves it until it ends, protected if it has to be. HTTP/1.1 alone: hyper has no limit while it sniffs for HTTP/2.
     pub(super) async fn serve(self, socket: Socket) {
         let rules = self.authenticator.rules().await;
-        let stream = MeteredStream::new(socket, Arc::clone(&self.slot), self.limits);
+        let stream = MeteredStream::new(socket, Arc::clone(&self.slot), self.limits, self.shutdown.clone());
         let Some(tls) = &rules.tls else {
             return self.answer(stream, &rules).await;
         };

@@ -10,6 +10,7 @@ use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::{Instant, Sleep, sleep};
 use tokio_util::either::Either;
+use tokio_util::sync::CancellationToken;
 
 use super::slot::ConnectionSlot;
 use crate::web::Limits;
@@ -18,19 +19,30 @@ use crate::web::listener::Socket;
 /// How often to look whether another client waits, once a client has taken nothing for a while.
 const LOOK: Duration = Duration::from_millis(250);
 
+/// How much is given to a slow socket at once: little, so that it soon shows whether its client takes any of it.
+const SLICE: usize = 16 * 1024;
+
 /// A socket that tells its slot when nothing more has come and when all is written, and fails if its client takes nothing
 /// for too long. hyper does neither, but it flushes once it has written everything that it has.
 pub(super) struct MeteredStream {
     socket: Socket,
     slot: Arc<ConnectionSlot>,
     limits: Limits,
+    shutdown: CancellationToken,
+    /// Whether the client takes the present response more slowly than it is written.
+    slow: bool,
     /// Since when the client has taken nothing of what waits for it, and when to look again.
     stalled: Option<(Instant, Pin<Box<Sleep>>)>,
 }
 
 impl MeteredStream {
-    pub(super) const fn new(socket: Socket, slot: Arc<ConnectionSlot>, limits: Limits) -> Self {
-        Self { socket, slot, limits, stalled: None }
+    pub(super) const fn new(
+        socket: Socket,
+        slot: Arc<ConnectionSlot>,
+        limits: Limits,
+        shutdown: CancellationToken,
+    ) -> Self {
+        Self { socket, slot, limits, shutdown, slow: false, stalled: None }
     }
 
     /// The first byte that the client sends, which is still to be read then. Unix sockets do not show it: 0.
@@ -54,11 +66,12 @@ impl MeteredStream {
 
     /// Ready with an error once the client has taken nothing for too long.
     fn poll_stalled(&mut self, context: &mut Context<'_>) -> Poll<io::Result<usize>> {
+        self.slow = true;
         let Limits { stall, write, .. } = self.limits;
         let (since, look) = self.stalled.get_or_insert_with(|| (Instant::now(), Box::pin(sleep(stall.min(write)))));
         loop {
             ready!(look.as_mut().poll(context));
-            if since.elapsed() >= write || self.slot.is_waited_for() {
+            if since.elapsed() >= write || self.slot.is_waited_for() || self.shutdown.is_cancelled() {
                 let (peer, stalled) = (self.slot.peer(), since.elapsed());
                 tracing::info!(%peer, ?stalled, "a client was cut off: it took nothing of its response");
                 return Poll::Ready(Err(io::ErrorKind::TimedOut.into()));
@@ -77,6 +90,7 @@ impl AsyncRead for MeteredStream {
 
 impl AsyncWrite for MeteredStream {
     fn poll_write(mut self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        let bytes = if self.slow { &bytes[..bytes.len().min(SLICE)] } else { bytes };
         let Poll::Ready(written) = Pin::new(&mut self.socket).poll_write(context, bytes) else {
             return self.poll_stalled(context);
         };
@@ -89,6 +103,10 @@ impl AsyncWrite for MeteredStream {
         context: &mut Context<'_>,
         pieces: &[io::IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
+        if self.slow {
+            let piece = pieces.iter().find(|piece| !piece.is_empty());
+            return self.poll_write(context, piece.map_or(&[], |piece| &**piece));
+        }
         let Poll::Ready(written) = Pin::new(&mut self.socket).poll_write_vectored(context, pieces) else {
             return self.poll_stalled(context);
         };
@@ -102,6 +120,7 @@ impl AsyncWrite for MeteredStream {
 
     fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         ready!(Pin::new(&mut self.socket).poll_flush(context))?;
+        self.slow = false;
         self.slot.flushed();
         Poll::Ready(Ok(()))
     }

@@ -16,8 +16,14 @@ fn readings(ids: &[usize]) -> Vec<Retained> {
     ids.iter().map(|id| Retained { id: *id, bytes: LONG }).collect()
 }
 
+/// A peer of its own for each number.
+fn peer(number: u8) -> Peer {
+    Peer::new(Some([192, 0, 2, number].into()))
+}
+
+/// Admits a response to a peer that is named like the first of its readings.
 fn admitted(budget: &Arc<ResponseBudget>, ids: &[usize]) -> Result<ResponseGrant, Shortage> {
-    budget.admit(&readings(ids), None)
+    budget.admit(peer(u8::try_from(ids[0]).unwrap()), &readings(ids), None)
 }
 
 #[tokio::test(start_paused = true)]
@@ -33,7 +39,7 @@ async fn however_many_are_sent_one_reading_it_counts_once() {
 #[tokio::test(start_paused = true)]
 async fn small_responses_are_not_counted_and_one_allocation_of_a_response_counts_once() {
     let budget = budget(0);
-    let small = budget.admit(&[Retained { id: 1, bytes: SMALL }], None).unwrap();
+    let small = budget.admit(peer(1), &[Retained { id: 1, bytes: SMALL }], None).unwrap();
     assert!(small.entered.is_none());
     let _twice = admitted(&budget, &[7, 7]).unwrap();
     assert_eq!(budget.held().bytes, LONG);
@@ -43,7 +49,7 @@ async fn small_responses_are_not_counted_and_one_allocation_of_a_response_counts
 async fn others_hold_no_more_than_the_limit_or_as_much_as_the_response() {
     let within = budget(3 * LONG);
     let grants: Vec<_> = (0..4).map(|id| admitted(&within, &[id]).unwrap()).collect();
-    assert_eq!(admitted(&within, &[4]).unwrap_err(), Shortage { others: 3 * LONG });
+    assert_eq!(admitted(&within, &[4]).unwrap_err(), Shortage { others: 3 * LONG, peer: 3 * LONG / 2 });
     assert_eq!(within.held().bytes, 4 * LONG);
     drop(grants);
     let none = budget(0);
@@ -58,7 +64,7 @@ async fn a_response_waits_until_another_is_sent_and_the_first_to_wait_is_the_fir
     let budget = budget(0);
     let (first, second) = (admitted(&budget, &[1]).unwrap(), admitted(&budget, &[2]).unwrap());
     let shortage = admitted(&budget, &[3]).unwrap_err();
-    let waiting = budget.room(None, shortage);
+    let waiting = budget.room(peer(3), None, shortage);
     tokio::pin!(waiting);
     assert!(!budget.is_waited_for());
     assert!(timeout(MOMENT, &mut waiting).await.is_err());
@@ -67,7 +73,53 @@ async fn a_response_waits_until_another_is_sent_and_the_first_to_wait_is_the_fir
     let turn = waiting.await;
     assert!(admitted(&budget, &[4]).is_err(), "it is another's turn");
     let _shared = admitted(&budget, &[2]).expect("it holds nothing more");
-    let third = budget.admit(&readings(&[3]), Some(&turn)).unwrap();
+    let third = budget.admit(peer(3), &readings(&[3]), Some(&turn)).unwrap();
     drop((turn, second, third));
     let _fourth = admitted(&budget, &[4]).unwrap();
+}
+
+#[tokio::test(start_paused = true)]
+async fn one_peer_is_given_no_more_than_half_and_another_finds_room_beside_it() {
+    let budget = budget(8 * LONG);
+    let slow = peer(9);
+    let hold = |id| budget.admit(slow, &readings(&[id]), None);
+    let grants: Vec<_> = (0..5).map(|id| hold(id).unwrap()).collect();
+    let shortage = hold(5).unwrap_err();
+    let waiting = budget.room(slow, None, shortage);
+    tokio::pin!(waiting);
+    assert!(timeout(MOMENT, &mut waiting).await.is_err(), "it holds more than half");
+    // It waits for itself, and the other does not wait behind it.
+    let shortage = budget.admit(peer(1), &readings(&[6]), None).unwrap_err();
+    let turn = timeout(MOMENT, budget.room(peer(1), None, shortage)).await.unwrap();
+    let other = budget.admit(peer(1), &readings(&[6]), Some(&turn)).unwrap();
+    drop(turn);
+    drop(grants);
+    let turn = waiting.await;
+    let _sixth = budget.admit(slow, &readings(&[5]), Some(&turn)).unwrap();
+    drop(other);
+}
+
+#[tokio::test(start_paused = true)]
+async fn of_those_that_wait_the_peer_that_holds_least_goes_first() {
+    let budget = budget(0);
+    let (first, second) = (admitted(&budget, &[1]).unwrap(), admitted(&budget, &[2]).unwrap());
+    let of_first = budget.room(peer(1), None, budget.admit(peer(1), &readings(&[3]), None).unwrap_err());
+    tokio::pin!(of_first);
+    assert!(timeout(MOMENT, &mut of_first).await.is_err());
+    let of_third = budget.room(peer(3), None, budget.admit(peer(3), &readings(&[4]), None).unwrap_err());
+    tokio::pin!(of_third);
+    assert!(timeout(MOMENT, &mut of_third).await.is_err());
+    drop(second);
+    assert!(timeout(MOMENT, &mut of_first).await.is_err(), "it came first, and holds more");
+    drop(of_third.await);
+    drop((of_first.await, first));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_request_that_stops_waiting_leaves_its_place() {
+    let budget = budget(0);
+    let _held = (admitted(&budget, &[1]).unwrap(), admitted(&budget, &[2]).unwrap());
+    let shortage = admitted(&budget, &[3]).unwrap_err();
+    assert!(timeout(MOMENT, budget.room(peer(3), None, shortage)).await.is_err());
+    assert!(!budget.is_waited_for());
 }

@@ -13,7 +13,7 @@ async fn connection() -> (MeteredStream, UnixStream, Arc<ResponseBudget>) {
     let (socket, client) = UnixStream::pair().unwrap();
     let budget = ResponseBudget::new(0);
     let slot = ConnectionLimiter::new(1, Arc::clone(&budget)).admit(Peer::new(None)).await;
-    (MeteredStream::new(Either::Right(socket), slot, Limits::default()), client, budget)
+    (MeteredStream::new(Either::Right(socket), slot, Limits::default(), CancellationToken::new()), client, budget)
 }
 
 #[tokio::test(start_paused = true)]
@@ -21,9 +21,9 @@ async fn a_client_that_takes_nothing_is_cut_off_at_the_write_limit_and_sooner_if
     let Limits { stall, write, .. } = Limits::default();
     for (is_waited_for, limit) in [(false, write), (true, stall)] {
         let (mut stream, _client, budget) = connection().await;
-        let hold = |id| budget.admit(&[Retained { id, bytes: 1 << 20 }], None);
+        let hold = |id| budget.admit(Peer::new(None), &[Retained { id, bytes: 1 << 20 }], None);
         let _held = [hold(1).unwrap(), hold(2).unwrap()];
-        let mut waiting = Box::pin(budget.room(None, hold(3).unwrap_err()));
+        let mut waiting = Box::pin(budget.room(Peer::new(None), None, hold(3).unwrap_err()));
         if is_waited_for {
             assert!(tokio::time::timeout(LOOK, &mut waiting).await.is_err());
         }
@@ -37,9 +37,9 @@ async fn a_client_that_takes_nothing_is_cut_off_at_the_write_limit_and_sooner_if
 #[tokio::test(start_paused = true)]
 async fn a_client_that_reads_is_not_cut_off_however_slow_and_whoever_waits() {
     let (mut stream, mut client, budget) = connection().await;
-    let hold = |id| budget.admit(&[Retained { id, bytes: 1 << 20 }], None);
+    let hold = |id| budget.admit(Peer::new(None), &[Retained { id, bytes: 1 << 20 }], None);
     let _held = [hold(1).unwrap(), hold(2).unwrap()];
-    let mut waiting = Box::pin(budget.room(None, hold(3).unwrap_err()));
+    let mut waiting = Box::pin(budget.room(Peer::new(None), None, hold(3).unwrap_err()));
     assert!(tokio::time::timeout(LOOK, &mut waiting).await.is_err());
     let reading = tokio::spawn(async move {
         // A Unix socket takes more once three quarters of what it holds are read.
