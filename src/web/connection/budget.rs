@@ -35,16 +35,48 @@ pub(in crate::web) struct Turn<'a> {
 
 #[derive(Debug, Default)]
 struct Held {
-    /// Each allocation by its address: how large it is, and how many responses hold it.
-    allocations: HashMap<usize, (u64, usize)>,
-    bytes: u64,
-    /// How much the responses of each peer hold, shared or not.
-    peers: HashMap<Peer, u64>,
+    all: Holdings,
+    /// What the responses of each peer hold. Memory that several peers hold counts for each of them.
+    peers: HashMap<Peer, Holdings>,
     /// The responses that wait, in the order in which they came.
     waiting: BTreeMap<u64, Peer>,
     /// The one whose turn it is.
     turn: Option<u64>,
     tickets: u64,
+}
+
+/// Allocations that responses hold, each counted once.
+#[derive(Debug, Default)]
+struct Holdings {
+    /// Each by its address: how large it is, and how many responses hold it.
+    allocations: HashMap<usize, (u64, usize)>,
+    bytes: u64,
+}
+
+impl Holdings {
+    fn has(&self, id: usize) -> bool {
+        self.allocations.contains_key(&id)
+    }
+
+    fn add(&mut self, retained: &HashMap<usize, u64>) {
+        for (id, bytes) in retained {
+            let (_, holders) = self.allocations.entry(*id).or_insert((*bytes, 0));
+            self.bytes += if *holders == 0 { *bytes } else { 0 };
+            *holders += 1;
+        }
+    }
+
+    fn remove(&mut self, ids: &[usize]) {
+        for id in ids {
+            if let Some((bytes, holders)) = self.allocations.get_mut(id) {
+                *holders -= 1;
+                if *holders == 0 {
+                    self.bytes -= *bytes;
+                    self.allocations.remove(id);
+                }
+            }
+        }
+    }
 }
 
 /// There is no room for a response until others hold no more than this, and other responses of its peer no more than
@@ -66,7 +98,6 @@ pub(in crate::web) struct ResponseGrant {
 struct Entered {
     budget: Arc<ResponseBudget>,
     peer: Peer,
-    bytes: u64,
     ids: Vec<usize>,
 }
 
@@ -89,19 +120,16 @@ impl ResponseBudget {
             return Ok(ResponseGrant::default());
         }
         let mut held = self.held();
-        let added: u64 = retained.iter().filter(|(id, _)| !held.allocations.contains_key(id)).map(|(_, it)| it).sum();
+        let added: u64 = retained.iter().filter(|(id, _)| !held.all.has(**id)).map(|(_, bytes)| bytes).sum();
         let shortage = Shortage { others: self.limit.max(own), peer: (self.limit / 2).max(own) };
         let is_turn = turn.is_some() || held.waiting.is_empty();
-        let is_room = (held.bytes + added).saturating_sub(own) <= shortage.others && held.of(peer) <= shortage.peer;
+        let is_room = (held.all.bytes + added).saturating_sub(own) <= shortage.others && held.of(peer) <= shortage.peer;
         if added > 0 && !(is_turn && is_room) {
             return Err(shortage);
         }
-        held.bytes += added;
-        *held.peers.entry(peer).or_default() += own;
-        for (id, bytes) in &retained {
-            held.allocations.entry(*id).or_insert((*bytes, 0)).1 += 1;
-        }
-        let entered = Entered { budget: Arc::clone(self), peer, bytes: own, ids: retained.into_keys().collect() };
+        held.all.add(&retained);
+        held.peers.entry(peer).or_default().add(&retained);
+        let entered = Entered { budget: Arc::clone(self), peer, ids: retained.into_keys().collect() };
         Ok(ResponseGrant { entered: Some(entered) })
     }
 
@@ -139,7 +167,7 @@ impl ResponseBudget {
 
 impl Held {
     fn of(&self, peer: Peer) -> u64 {
-        self.peers.get(&peer).copied().unwrap_or_default()
+        self.peers.get(&peer).map_or(0, |holdings| holdings.bytes)
     }
 
     /// Takes the turn, if it is this ticket's and there is room: of those that wait, the first of the peer that holds least.
@@ -149,7 +177,7 @@ impl Held {
         }
         let first = self.waiting.iter().map(|(ticket, peer)| (self.of(*peer), *ticket)).min();
         let may_go = first.is_some_and(|(held, first)| first == ticket && held <= shortage.peer)
-            && self.bytes <= shortage.others;
+            && self.all.bytes <= shortage.others;
         self.turn = may_go.then_some(ticket);
         may_go
     }
@@ -167,21 +195,13 @@ impl Drop for Turn<'_> {
 
 impl Drop for ResponseGrant {
     fn drop(&mut self) {
-        let Some(Entered { budget, peer, bytes, ids }) = self.entered.take() else { return };
+        let Some(Entered { budget, peer, ids }) = self.entered.take() else { return };
         {
             let held = &mut *budget.held();
-            for id in ids {
-                if let Some((bytes, holders)) = held.allocations.get_mut(&id) {
-                    *holders -= 1;
-                    if *holders == 0 {
-                        held.bytes -= *bytes;
-                        held.allocations.remove(&id);
-                    }
-                }
-            }
-            if let Some(held_by_peer) = held.peers.get_mut(&peer) {
-                *held_by_peer -= bytes;
-                if *held_by_peer == 0 {
+            held.all.remove(&ids);
+            if let Some(of_peer) = held.peers.get_mut(&peer) {
+                of_peer.remove(&ids);
+                if of_peer.allocations.is_empty() {
                     held.peers.remove(&peer);
                 }
             }

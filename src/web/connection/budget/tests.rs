@@ -30,10 +30,10 @@ fn admitted(budget: &Arc<ResponseBudget>, ids: &[usize]) -> Result<ResponseGrant
 async fn however_many_are_sent_one_reading_it_counts_once() {
     let budget = budget(0);
     let grants: Vec<_> = (0..200).map(|_| admitted(&budget, &[1, 2]).unwrap()).collect();
-    assert_eq!(budget.held().bytes, 2 * LONG);
+    assert_eq!(budget.held().all.bytes, 2 * LONG);
     drop(grants);
     let held = budget.held();
-    assert_eq!((held.bytes, held.allocations.len()), (0, 0));
+    assert_eq!((held.all.bytes, held.all.allocations.len(), held.peers.len()), (0, 0, 0));
 }
 
 #[tokio::test(start_paused = true)]
@@ -42,7 +42,7 @@ async fn small_responses_are_not_counted_and_one_allocation_of_a_response_counts
     let small = budget.admit(peer(1), &[Retained { id: 1, bytes: SMALL }], None).unwrap();
     assert!(small.entered.is_none());
     let _twice = admitted(&budget, &[7, 7]).unwrap();
-    assert_eq!(budget.held().bytes, LONG);
+    assert_eq!(budget.held().all.bytes, LONG);
 }
 
 #[tokio::test(start_paused = true)]
@@ -50,7 +50,7 @@ async fn others_hold_no_more_than_the_limit_or_as_much_as_the_response() {
     let within = budget(3 * LONG);
     let grants: Vec<_> = (0..4).map(|id| admitted(&within, &[id]).unwrap()).collect();
     assert_eq!(admitted(&within, &[4]).unwrap_err(), Shortage { others: 3 * LONG, peer: 3 * LONG / 2 });
-    assert_eq!(within.held().bytes, 4 * LONG);
+    assert_eq!(within.held().all.bytes, 4 * LONG);
     drop(grants);
     let none = budget(0);
     let _one = admitted(&none, &[1]).unwrap();
@@ -122,4 +122,16 @@ async fn a_request_that_stops_waiting_leaves_its_place() {
     let shortage = admitted(&budget, &[3]).unwrap_err();
     assert!(timeout(MOMENT, budget.room(peer(3), None, shortage)).await.is_err());
     assert!(!budget.is_waited_for());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_peer_that_is_sent_one_reading_many_times_holds_it_once_whatever_each_response_adds() {
+    let budget = budget(8 * LONG);
+    let response = |id| {
+        let own = Retained { id, bytes: 1_000 };
+        budget.admit(peer(1), &[readings(&[1]), vec![own]].concat(), None).unwrap()
+    };
+    let grants: Vec<_> = (100..300).map(response).collect();
+    assert_eq!(budget.held().of(peer(1)), LONG + 200 * 1_000);
+    drop(grants);
 }
