@@ -24,7 +24,7 @@ pub(super) type Socket = Either<TcpStream, UnixStream>;
 /// How many bytes the system keeps for a client beyond those that are on their way to it. Without a limit it takes megabytes
 /// at once from a response to a slow client, and then nothing for as long as that client reads them; so it could not be
 /// told from one that does not read. It is no limit to the speed.
-const UNSENT: u32 = 32 * 1024;
+const UNSENT: u32 = 128 * 1024;
 
 /// How long to wait after a failed accept: out of file descriptors, an immediate retry fails too and takes a whole core.
 const PAUSE: Duration = Duration::from_millis(75);

@@ -16,7 +16,7 @@ use super::slot::ConnectionSlot;
 use crate::web::Limits;
 use crate::web::listener::Socket;
 
-/// How often to look whether another client waits, once a client has taken nothing for a while.
+/// How often to look whether another client waits, while a client takes nothing. After the first time it counts as slow.
 const LOOK: Duration = Duration::from_millis(250);
 
 /// How much is given to a slow socket at once: little, so that it soon shows whether its client takes any of it.
@@ -66,14 +66,16 @@ impl MeteredStream {
 
     /// Ready with an error once the client has taken nothing for too long.
     fn poll_stalled(&mut self, context: &mut Context<'_>) -> Poll<io::Result<usize>> {
-        self.slow = true;
         let Limits { stall, write, .. } = self.limits;
-        let (since, look) = self.stalled.get_or_insert_with(|| (Instant::now(), Box::pin(sleep(stall.min(write)))));
+        let (since, look) = self.stalled.get_or_insert_with(|| (Instant::now(), Box::pin(sleep(LOOK.min(stall)))));
         loop {
             ready!(look.as_mut().poll(context));
-            if since.elapsed() >= write || self.slot.is_waited_for() || self.shutdown.is_cancelled() {
-                let (peer, stalled) = (self.slot.peer(), since.elapsed());
-                tracing::info!(%peer, ?stalled, "a client was cut off: it took nothing of its response");
+            // A client that reads as fast as it can be written to has long taken some.
+            self.slow = true;
+            let stalled = since.elapsed();
+            let is_waited_for = || self.slot.is_waited_for() || self.shutdown.is_cancelled();
+            if stalled >= write || (stalled >= stall && is_waited_for()) {
+                tracing::info!(peer = %self.slot.peer(), ?stalled, "a client was cut off: it took nothing of its response");
                 return Poll::Ready(Err(io::ErrorKind::TimedOut.into()));
             }
             look.as_mut().reset(Instant::now() + LOOK);
