@@ -10,8 +10,24 @@ use std::sync::Arc;
 use bytes::Bytes;
 use flate2::{Compress, CompressError, Compression, Crc, FlushCompress};
 
-/// How hard to try, of 0 to 9; `benches/README.md` says what each costs.
-const LEVEL: u32 = 2;
+/// How hard to compress.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Effort {
+    /// For a text that is sent more than once, or that is short.
+    Usual,
+    /// For a text that is another at each reading: half the time for a third more bytes.
+    Least,
+}
+
+impl Effort {
+    /// The level of zlib, of 0 to 9; `benches/README.md` says what each costs.
+    const fn level(self) -> u32 {
+        match self {
+            Self::Usual => 2,
+            Self::Least => 1,
+        }
+    }
+}
 
 /// The head of a stream: DEFLATE, no name, no time, of an unknown system.
 const HEAD: &[u8] = &[0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 0xff];
@@ -102,8 +118,8 @@ pub(crate) struct Compressor {
 }
 
 impl Compressor {
-    pub(crate) fn new() -> Self {
-        Self { compress: Compress::new(Compression::new(LEVEL), false), out: Vec::new() }
+    pub(crate) fn new(effort: Effort) -> Self {
+        Self { compress: Compress::new(Compression::new(effort.level()), false), out: Vec::new() }
     }
 
     /// Compresses a text that comes in pieces to a part.
@@ -158,7 +174,7 @@ pub(crate) fn stream<'a>(
         stream.extend_from_slice(&part.blocks);
         crc.combine(&part.crc);
     }
-    let (last, of_rest) = Compressor::new().run(rest, FlushCompress::Finish)?;
+    let (last, of_rest) = Compressor::new(Effort::Usual).run(rest, FlushCompress::Finish)?;
     stream.push(last);
     crc.combine(&of_rest);
     stream.push(Bytes::copy_from_slice(&tail(&crc)));
@@ -199,7 +215,7 @@ mod tests {
 
     #[test]
     fn parts_stand_in_a_stream_in_any_order_and_number() {
-        let mut compressor = Compressor::new();
+        let mut compressor = Compressor::new(Effort::Usual);
         let texts: Vec<Vec<Bytes>> =
             vec![vec![], vec![text(1, 1)], vec![text(9_000, 7), text(1, 2), text(20_000, 3)], vec![text(3, 99)]];
         let parts: Vec<_> = texts.iter().map(|pieces| compressor.part(pieces).unwrap()).collect();
@@ -222,7 +238,7 @@ mod tests {
     #[test]
     fn many_lines_alike_become_a_tenth() {
         let text = text(50_000, 1);
-        let part = Compressor::new().part([&text]).unwrap();
+        let part = Compressor::new(Effort::Usual).part([&text]).unwrap();
         let compressed = part.blocks.iter().map(Bytes::len).sum::<usize>();
         assert!(compressed * 5 < text.len(), "{compressed} of {}", text.len());
     }
@@ -245,7 +261,7 @@ mod tests {
             let texts: Vec<Vec<Bytes>> =
                 parts.into_iter().map(|pieces| pieces.into_iter().map(Bytes::from).collect()).collect();
             let rest = [Bytes::from(rest)];
-            let mut compressor = Compressor::new();
+            let mut compressor = Compressor::new(Effort::Usual);
             let parts: Vec<_> = texts.iter().map(|pieces| compressor.part(pieces).unwrap()).collect();
             let plain = [texts.concat().concat(), rest.concat()].concat();
             prop_assert_eq!(unpacked(&stream(&parts, &rest).unwrap()), plain);

@@ -11,7 +11,7 @@ use flate2::CompressError;
 use super::{BLOCK, ExposedFamily, Exposition, SourceMetrics};
 use crate::expose::Format;
 use crate::expose::catalogue::OfLease;
-use crate::expose::gzip::{self, Compressor, Part};
+use crate::expose::gzip::{self, Compressor, Effort, Part};
 
 /// The compressed lines of one reading of one source: each family of leases in blocks of [`BLOCK`] leases.
 #[derive(Debug)]
@@ -53,7 +53,9 @@ impl Exposition {
     ) -> Result<CompressedMetrics, CompressError> {
         let previous = previous.filter(|previous| previous.is_of(self));
         let hasher = previous.map_or_else(RandomState::new, |previous| previous.hasher.clone());
-        let mut writer = BlockWriter { metrics, hasher: &hasher, compressor: None, scratch: Vec::new() };
+        // A block that differs from the reading before will most likely differ from the next one too.
+        let effort = if previous.is_some() { Effort::Least } else { Effort::Usual };
+        let mut writer = BlockWriter { metrics, hasher: &hasher, effort, compressor: None, scratch: Vec::new() };
         let leases = metrics.snapshot.leases.len();
         let mut families: Vec<Vec<Block>> = Vec::new();
         families.resize_with(self.lease_families.len(), || Vec::with_capacity(leases.div_ceil(BLOCK)));
@@ -131,6 +133,7 @@ impl CompressedMetrics {
 struct BlockWriter<'a> {
     metrics: &'a SourceMetrics,
     hasher: &'a RandomState,
+    effort: Effort,
     /// Made when the first block has to be compressed: it takes 300 kB.
     compressor: Option<Compressor>,
     scratch: Vec<u8>,
@@ -176,7 +179,8 @@ impl BlockWriter<'_> {
         if self.scratch.is_empty() {
             return Ok(None);
         }
-        self.compressor.get_or_insert_with(Compressor::new).part([&*self.scratch]).map(Some)
+        let effort = self.effort;
+        self.compressor.get_or_insert_with(|| Compressor::new(effort)).part([&*self.scratch]).map(Some)
     }
 }
 
