@@ -1,7 +1,7 @@
 //! The metrics of one reading of one source, in both text formats, plain or compressed.
 //!
 //! Nothing of the plain text is kept: [`MetricsText`] writes it in pieces of some 64 KiB as they are sent. Only the
-//! compressed form is kept, in blocks of [`BLOCK`] leases of one family ([`CompressedMetrics`]). A block whose values did
+//! compressed form is kept, in blocks of 512 leases of one family ([`CompressedMetrics`]). A block whose values did
 //! not change since the reading before keeps its bytes, which is true of most: state rows, limits, epochs and stored times
 //! seldom change, ages always do.
 

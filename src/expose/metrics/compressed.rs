@@ -13,7 +13,7 @@ use crate::expose::Format;
 use crate::expose::catalogue::OfLease;
 use crate::expose::gzip::{self, Compressor, Effort, Part};
 
-/// The compressed lines of one reading of one source: each family of leases in blocks of [`BLOCK`] leases.
+/// The compressed lines of one reading of one source: each family of leases in blocks of 512 leases.
 #[derive(Debug)]
 pub struct CompressedMetrics {
     families: Box<[CompressedFamily]>,
