@@ -131,21 +131,22 @@ impl<C: Content> Router<C> {
             return reply;
         }
         let deadline = Instant::now() + self.scrape_timeout.of(headers);
-        // Held until the response is made and not until it is sent: otherwise a few clients that do not read would keep
-        // out all others. What is being sent is bounded by its budget.
-        let _permit = if matches!(shown, Shown::Live) {
-            Some(self.fragments.turn(deadline).await.ok_or(Refused::TooMany)?)
-        } else {
-            self.permit()?
-        };
         let (budget, mut turn) = (slot.budget(), None);
         loop {
+            // Held until the response is made, and neither while it waits nor until it is sent: otherwise a few clients that
+            // do not read would keep out all others. What is being sent is bounded by its budget.
+            let permit = if matches!(shown, Shown::Live) {
+                Some(self.fragments.turn(deadline).await.ok_or(Refused::TooMany)?)
+            } else {
+                self.permit()?
+            };
             let reply = self.made(shown, headers, query, deadline).await?;
             let retained = reply.body().retained();
             let shortage = match budget.admit(slot.peer(), &retained, turn.as_ref()) {
                 Ok(grant) => return Ok(reply.map(|body| body.granted(grant))),
                 Err(shortage) => shortage,
             };
+            drop(permit);
             // It is made again: one that waits must hold nothing.
             drop(reply);
             turn = Some(

@@ -156,7 +156,11 @@ fn attempt(
     };
     // What the file's length is compared with has to be of the same snapshot as the rows.
     let transaction = open.connection.unchecked_transaction()?;
-    let taken = query.read(&transaction, deadline, &clock::monotonic)?;
+    let taken = query.read(&transaction, deadline, &clock::monotonic);
+    // SQLite would say that a table is missing.
+    let is_empty = metadata.len() <= truncation::EMPTY;
+    let taken =
+        taken.map_err(|failure| if is_empty && !failure.is_locked() { truncation::empty().into() } else { failure })?;
     truncation::check(&transaction, path, file)?;
     Ok(taken)
 }

@@ -54,7 +54,7 @@ pub(super) fn has_log(path: &Path) -> bool {
     log_of(path).exists()
 }
 
-/// What to say of an empty file with a write-ahead log.
+/// What to say of an empty file.
 pub(super) fn empty() -> ReadError {
     ReadError::SchemaMismatch("the file is empty: no tables were made in it yet, or it was cut short".to_owned())
 }
