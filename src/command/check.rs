@@ -75,7 +75,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     Ok(Exit::Well)
 }
 
-/// What is likely not meant, a line each.
+/// The warnings of a configuration, a line each.
 fn warnings(config: &Config) -> String {
     ExposedSecret::of(config).into_iter().map(|file| format!("warning: {file}\n")).collect()
 }

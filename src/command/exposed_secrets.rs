@@ -19,7 +19,7 @@ pub(super) struct ExposedSecret {
 }
 
 impl ExposedSecret {
-    /// Those that a configuration names, each once.
+    /// The exposed secret files that a configuration names, each once.
     pub(super) fn of(config: &Config) -> BTreeSet<Self> {
         let named: Vec<(&'static str, &Path)> = config.secret_files().collect();
         let paths: BTreeSet<&Path> = named.iter().map(|(_, path)| *path).collect();

@@ -55,7 +55,7 @@ pub struct Config {
     pub token_key_file: Option<PathBuf>,
     /// The metric families not to expose.
     pub dropped: BTreeSet<String>,
-    /// What can be used as it is, and is hardly what was meant.
+    /// Settings that can be used as they are, and are hardly meant so.
     pub warnings: Vec<Warning>,
 }
 

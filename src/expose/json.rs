@@ -30,7 +30,7 @@ pub const SCHEMA: &str = include_str!("leases.schema.json");
 
 /// What stands before the first source of a document.
 pub(crate) const BEFORE: &[u8] = b"{\"version\":1,\"sources\":[";
-/// What stands between two sources, or two leases.
+/// The separator of two sources, or of two leases.
 pub(crate) const BETWEEN: &[u8] = b",";
 /// What stands after the last source.
 pub(crate) const AFTER: &[u8] = b"]}\n";
@@ -95,7 +95,7 @@ impl Iterator for SourcePieces {
 pub(crate) struct DocumentPieces {
     sources: std::vec::IntoIter<Arc<SourceSnapshot>>,
     current: Option<SourcePieces>,
-    /// What stands before the next source; `None` once the document has ended.
+    /// The text before the next source; `None` once the document has ended.
     separator: Option<&'static [u8]>,
 }
 

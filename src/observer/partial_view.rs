@@ -6,7 +6,7 @@ use std::time::Duration;
 use crate::history::History;
 use crate::lease::SourceSnapshot;
 
-/// What is known of a source without waiting for its store for long.
+/// The knowledge of a source that there is without waiting for its store for long.
 #[derive(Clone, Debug)]
 pub struct PartialView {
     /// The latest reading; or, once that is too long ago, that nothing is known.

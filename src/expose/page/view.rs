@@ -57,7 +57,7 @@ impl View {
         Self::Lease { source: named("source").unwrap_or_default(), lease: named("lease").unwrap_or_default() }
     }
 
-    /// What `/live` shows with this query: the same as the page whose script asks for it.
+    /// The view of `/live` with this query: that of the page whose script asks for it.
     #[must_use]
     pub fn live(query: &str) -> Self {
         if parse(query.as_bytes()).any(|(key, _)| key == "lease") { Self::lease(query) } else { Self::list(query) }

@@ -392,19 +392,6 @@ fn a_registry_is_held_while_any_holder_is_fresh() {
 }
 
 #[test]
-fn what_vanishes_keeps_its_state_until_there_is_no_room_for_it() {
-    let mut memory = memory(Rules { max_leases: 3, ..RULES });
-    let snapshot = take_in(&mut memory, 10, vec![row("a", "h", 1, 10), row("b", "h", 1, 10)]);
-    assert_eq!(snapshot.leases.len(), 3);
-    let snapshot = take_in(&mut memory, 20, vec![row("b", "h", 1, 20)]);
-    assert_eq!(said(&snapshot, "a"), (State::NoLeader, Reason::Absent));
-    // "a" has been gone for longest; "named" is never forgotten.
-    let snapshot = take_in(&mut memory, 30, vec![row("c", "h", 1, 30)]);
-    let names: Vec<_> = snapshot.leases.iter().map(|status| &*status.lease).collect();
-    assert_eq!(names, ["b", "c", "named"]);
-}
-
-#[test]
 fn a_released_record_is_vacant_and_keeps_its_epoch() {
     let mut memory = memory(RULES);
     take_in(&mut memory, 10, vec![row("a", "h", 7, 10)]);

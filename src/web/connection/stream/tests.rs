@@ -54,3 +54,13 @@ async fn a_client_that_reads_is_not_cut_off_however_slow_and_whoever_waits() {
     reading.await.unwrap();
     assert!(began.elapsed() > Limits::default().write * 2);
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_shutdown_waits_for_a_client_that_takes_nothing_as_one_that_waits_for_its_memory_does() {
+    let (mut stream, _client, _budget) = connection().await;
+    stream.shutdown.cancel();
+    let (stall, began) = (Limits::default().stall, Instant::now());
+    let error = stream.write_all(&vec![0; LONG]).await.unwrap_err();
+    assert_eq!(error.kind(), io::ErrorKind::TimedOut);
+    assert!((stall..stall + LOOK * 2).contains(&began.elapsed()), "{:?}", began.elapsed());
+}
