@@ -16,10 +16,10 @@ use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_m
 use lease_exporter::clock;
 use lease_exporter::expose::Format;
 use lease_exporter::expose::metrics::{Exposition, SourceMetrics};
-use lease_exporter::lease::{Clock, Kind, Memory, Policies, Policy, Rules, TokenKey};
+use lease_exporter::lease::{Clock, Kind, Policies, Policy, Rules, SourceTracker, TokenKey};
 use lease_exporter::preset::{Dialect, Preset};
 use lease_exporter::store::sqlite::Query;
-use lease_exporter::store::{Scope, Taken};
+use lease_exporter::store::{ReadOutput, Scope};
 use rusqlite::Connection;
 
 const SIZES: [usize; 4] = [100, 1_000, 10_000, 100_000];
@@ -82,7 +82,7 @@ fn bare_select(connection: &Connection, sql: &str) -> usize {
     seen
 }
 
-fn read(connection: &Connection, query: &Query) -> Taken {
+fn read(connection: &Connection, query: &Query) -> ReadOutput {
     query.read(connection, Duration::MAX, &clock::monotonic).ok().unwrap()
 }
 
@@ -98,10 +98,11 @@ fn parts(criterion: &mut Criterion) {
             max_leases: size,
             resolution: Duration::ZERO,
         };
-        let memory =
-            || Memory::new("documents".into(), rules, TokenKey::new(b"bench"), Arc::new(Defaults(Arc::default())));
+        let memory = || {
+            SourceTracker::new("documents".into(), rules, TokenKey::new(b"bench"), Arc::new(Defaults(Arc::default())))
+        };
         let whole = Exposition::without(|_| false);
-        let take_in = |memory: &mut Memory, taken: Taken| {
+        let take_in = |memory: &mut SourceTracker, taken: ReadOutput| {
             memory.take_in(taken.reading, taken.at, Duration::ZERO, taken.clock_offset)
         };
 

@@ -17,10 +17,10 @@ pub mod lease;
 pub mod log;
 mod near;
 pub mod observer;
-pub mod own;
 pub mod panics;
 pub mod preset;
 pub mod scheduler;
+pub mod self_metrics;
 #[cfg(test)]
 #[path = "../tests/servers/mod.rs"]
 mod servers;

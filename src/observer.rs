@@ -15,17 +15,17 @@ use tokio::time::Instant;
 
 use crate::expose::metrics::Exposition;
 use crate::expose::{Encoding, Format};
-use crate::lease::Memory;
+use crate::lease::SourceTracker;
 use crate::store::Store;
 
 pub use body::{Encoded, LazyText, Retained, encoded, json};
 pub use cached_reading::CachedReading;
-pub use partial_view::{PartialView, Waiting};
+pub use partial_view::{PartialView, WaitLimit};
 use source::{PendingOrCached, Source};
 
 /// Which sources to look at.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Chosen {
+pub enum SourceSelection {
     /// All of them.
     All,
     /// Those of these names, in the order in which they are configured, each once.
@@ -40,20 +40,20 @@ pub struct NotConfigured;
 /// A source that goes on is still being read, long after that should have ended.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("source `{source_name}`: the read under way does not end, long after its timeout; look at its store")]
-pub struct StillRead {
+pub struct ReadOverrun {
     /// Its name.
     pub source_name: Arc<str>,
 }
 
 /// A source and what it takes to observe it.
 #[derive(Debug)]
-pub struct Observable {
+pub struct SourceSetup {
     /// Its name.
     pub name: Arc<str>,
     /// Where it is read.
     pub store: Box<dyn Store>,
     /// What is known of it so far.
-    pub memory: Memory,
+    pub memory: SourceTracker,
     /// How long a read may take, whoever asked for it.
     pub timeout: Duration,
     /// For how long scrapes share one reading.
@@ -62,7 +62,7 @@ pub struct Observable {
 
 /// How a source of another configuration begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Beginning {
+pub enum Continuity {
     /// As one that was never read.
     Anew,
     /// It is read as its namesake was before: what is known of its leases still holds, and what is open stays open.
@@ -79,7 +79,7 @@ pub struct Observer {
 impl Observer {
     /// An observer of these sources. Nothing is read yet.
     #[must_use]
-    pub fn new(exposition: Exposition, sources: Vec<Observable>) -> Self {
+    pub fn new(exposition: Exposition, sources: Vec<SourceSetup>) -> Self {
         let sources = sources.into_iter().map(|source| Arc::new(Source::new(source)));
         Self { sources: sources.collect(), exposition }
     }
@@ -95,13 +95,13 @@ impl Observer {
     pub async fn followed_by(
         &self,
         exposition: Exposition,
-        sources: Vec<(Observable, Beginning)>,
-    ) -> Result<Self, StillRead> {
+        sources: Vec<(SourceSetup, Continuity)>,
+    ) -> Result<Self, ReadOverrun> {
         let began = Instant::now();
         let mut continued = Vec::with_capacity(sources.len());
         for (source, beginning) in sources {
             let namesake = self.sources.iter().find(|before| *before.name() == *source.name);
-            let before = match namesake.filter(|_| beginning == Beginning::Continued) {
+            let before = match namesake.filter(|_| beginning == Continuity::Continued) {
                 Some(before) => Some((before, before.held_still(began).await?)),
                 None => None,
             };
@@ -119,8 +119,8 @@ impl Observer {
     ///
     /// # Errors
     /// When one of them is not configured.
-    pub fn chosen(self, chosen: &Chosen) -> Result<Self, NotConfigured> {
-        let Chosen::Named(names) = chosen else { return Ok(self) };
+    pub fn chosen(self, chosen: &SourceSelection) -> Result<Self, NotConfigured> {
+        let SourceSelection::Named(names) = chosen else { return Ok(self) };
         if names.iter().any(|name| self.sources.iter().all(|source| source.name() != name)) {
             return Err(NotConfigured);
         }
@@ -149,7 +149,7 @@ impl Observer {
     }
 
     /// Reads every source, side by side, and waits for none as long as [`Self::observe`] does.
-    pub async fn partial_views(&self, waiting: Waiting, deadline: Instant) -> Vec<PartialView> {
+    pub async fn partial_views(&self, waiting: WaitLimit, deadline: Instant) -> Vec<PartialView> {
         let joined: Vec<_> = self.sources.iter().map(|source| (source, source.join())).collect();
         let mut views = Vec::with_capacity(joined.len());
         for (source, joined) in joined {

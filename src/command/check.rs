@@ -15,8 +15,8 @@ use super::web_config;
 use super::{Failure, sources};
 use crate::config::{Config, Origin, Source};
 use crate::expose::Visible;
-use crate::lease::{Columns, RowFault};
-use crate::store::{ReadResult, RecordLimiter, Taken};
+use crate::lease::{Columns, RecordFault};
+use crate::store::{ReadOutput, ReadResult, RecordLimiter};
 
 pub(super) const MANUAL: Manual = Manual {
     examples: &[
@@ -26,7 +26,7 @@ pub(super) const MANUAL: Manual = Manual {
     ],
     environment: &[CONFIG_FILE],
     exits: &[
-        (Exit::Well, "all is well"),
+        (Exit::Ok, "all is well"),
         (Exit::Unknown, "with --connect: a source could not be read, or some of its rows could not be used"),
     ],
 };
@@ -62,7 +62,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     if let Some(file) = sources::given(arguments.web_config_file.as_deref()) {
         print(&web_config::checked(file)?)?;
         if sources::given(arguments.config_file.as_deref()).is_none() {
-            return Ok(Exit::Well);
+            return Ok(Exit::Ok);
         }
     }
     let config = sources::configuration(sources::named(arguments.config_file.as_deref())?)?;
@@ -72,7 +72,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
         return block_on(connect(&config))?;
     }
     print(&(summary(&config) + &warnings(&config)))?;
-    Ok(Exit::Well)
+    Ok(Exit::Ok)
 }
 
 /// The warnings of a configuration, a line each.
@@ -110,7 +110,7 @@ async fn connect(config: &Config) -> Result<Exit, Failure> {
         waiting.done(&shown(source));
         waiting.aside(|| print(&text))?;
     }
-    Ok(if well { Exit::Well } else { Exit::Unknown })
+    Ok(if well { Exit::Ok } else { Exit::Unknown })
 }
 
 /// One reading of a source, on a task of its own.
@@ -129,7 +129,7 @@ fn came(read: &ReadResult) -> String {
 /// Of so many rows that are not used it is told what is wrong with them; the rest is counted.
 const MOST_TOLD: usize = 20;
 
-fn found(taken: &Taken) -> String {
+fn found(taken: &ReadOutput) -> String {
     let reading = &taken.reading;
     let mut leases: Vec<_> = reading.rows.iter().filter_map(|row| row.lease.as_deref()).collect();
     leases.dedup();
@@ -143,7 +143,7 @@ fn found(taken: &Taken) -> String {
     for rejected in reading.rejected.iter().take(MOST_TOLD) {
         let lease = rejected.lease.as_deref().map_or_else(|| "a row".to_owned(), |lease| format!("lease {lease:?}"));
         let what = match rejected.fault {
-            RowFault::OverLimit => format!("more than {} rows, so nothing is known of it", RecordLimiter::MEMBERS),
+            RecordFault::OverLimit => format!("more than {} rows, so nothing is known of it", RecordLimiter::MEMBERS),
             fault => format!("column {}: {fault}", rejected.column),
         };
         text.push_str(&format!("  not used: {lease}, {what}\n"));

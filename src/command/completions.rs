@@ -17,7 +17,7 @@ pub(super) const MANUAL: Manual = Manual {
         ("lease-exporter completions fish > ~/.config/fish/completions/lease-exporter.fish", "complete in fish"),
     ],
     environment: &[],
-    exits: &[(Exit::Well, "the script was printed")],
+    exits: &[(Exit::Ok, "the script was printed")],
 };
 
 /// Print a script that has a shell complete this command line.
@@ -42,7 +42,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
         Shell::Fish => mended_for_fish(&script, &command),
         _ => script.into_owned(),
     })?;
-    Ok(Exit::Well)
+    Ok(Exit::Ok)
 }
 
 /// What is generated knows one name for the state after a command and goes by another, if the program's own name has a

@@ -63,8 +63,8 @@ pub(super) const MANUAL: Manual = Manual {
     ],
     environment: &[NO_COLOR],
     exits: &[
-        (Exit::Well, "it was ended, or showed what it should"),
-        (Exit::Amiss, "with --once: it did not show what it should"),
+        (Exit::Ok, "it was ended, or showed what it should"),
+        (Exit::Unhealthy, "with --once: it did not show what it should"),
         (Exit::Abandoned, "told twice to end, it left behind what it had made"),
     ],
 };
@@ -146,9 +146,9 @@ async fn until_signalled(arguments: &Arguments, voice: Voice<impl Write>) -> Res
     let signals = Signals::also(&[SignalKind::hangup()])?;
     let stop = CancellationToken::new();
     match signals.end(stop.clone(), show(arguments, voice, stop.clone())).await {
-        Some(outcome) if stop.is_cancelled() => outcome.map(|_| Exit::Well),
+        Some(outcome) if stop.is_cancelled() => outcome.map(|_| Exit::Ok),
         Some(outcome) => {
-            outcome.map(|outcome| if arguments.once && outcome.missed > 0 { Exit::Amiss } else { Exit::Well })
+            outcome.map(|outcome| if arguments.once && outcome.missed > 0 { Exit::Unhealthy } else { Exit::Ok })
         }
         None => Ok(Exit::Abandoned),
     }

@@ -7,9 +7,9 @@ use std::process::ExitCode;
 #[repr(u8)]
 pub enum Exit {
     /// As it should.
-    Well = 0,
+    Ok = 0,
     /// What was looked at is not as it should be.
-    Amiss = 1,
+    Unhealthy = 1,
     /// Whether it is could not be told.
     Unknown = 2,
     /// What was typed or configured is wrong: for whoever did.

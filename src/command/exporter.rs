@@ -6,26 +6,26 @@ use bytes::Bytes;
 use tokio::time::Instant;
 
 use super::Failure;
-use crate::observer::{CachedReading, Chosen, Encoded, NotConfigured, Observer, PartialView, Waiting};
-use crate::own::Own;
+use crate::observer::{CachedReading, Encoded, NotConfigured, Observer, PartialView, SourceSelection, WaitLimit};
+use crate::self_metrics::SelfMetrics;
 use crate::web::{Content, Scrape};
 
 /// What the exporter shows: its sources, and itself.
 #[derive(Debug)]
 pub(super) struct Exporter {
     observer: RwLock<Observer>,
-    own: Own,
+    own: SelfMetrics,
 }
 
 impl Exporter {
     /// An exporter whose configuration has just been loaded.
     pub(super) fn new(observer: Observer) -> Result<Self, Failure> {
-        let own = Own::new().map_err(|error| Failure::System(format!("cannot count: {error}")))?;
+        let own = SelfMetrics::new().map_err(|error| Failure::System(format!("cannot count: {error}")))?;
         Ok(Self { observer: RwLock::new(observer), own })
     }
 
     /// What counts of itself.
-    pub(super) const fn own(&self) -> &Own {
+    pub(super) const fn own(&self) -> &SelfMetrics {
         &self.own
     }
 
@@ -42,7 +42,7 @@ impl Exporter {
 }
 
 impl Content for Exporter {
-    fn configured(&self, sources: &Chosen) -> Result<(), NotConfigured> {
+    fn configured(&self, sources: &SourceSelection) -> Result<(), NotConfigured> {
         self.observer().chosen(sources).map(drop)
     }
 
@@ -54,14 +54,18 @@ impl Content for Exporter {
         Ok(observer.metrics(&observed, format, encoding, rest).await)
     }
 
-    async fn readings(&self, sources: Chosen, deadline: Instant) -> Result<Vec<Arc<CachedReading>>, NotConfigured> {
+    async fn readings(
+        &self,
+        sources: SourceSelection,
+        deadline: Instant,
+    ) -> Result<Vec<Arc<CachedReading>>, NotConfigured> {
         Ok(self.observer().chosen(&sources)?.observe(deadline).await)
     }
 
     async fn partial_views(
         &self,
-        sources: Chosen,
-        waiting: Waiting,
+        sources: SourceSelection,
+        waiting: WaitLimit,
         deadline: Instant,
     ) -> Result<Vec<PartialView>, NotConfigured> {
         Ok(self.observer().chosen(&sources)?.partial_views(waiting, deadline).await)

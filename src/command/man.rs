@@ -16,7 +16,7 @@ pub(super) const MANUAL: Manual = Manual {
         ("lease-exporter man --directory=/usr/local/share/man/man1", "install all pages"),
     ],
     environment: &[],
-    exits: &[(Exit::Well, "the page was printed, or the pages written")],
+    exits: &[(Exit::Ok, "the page was printed, or the pages written")],
 };
 
 /// The commands, each of which has a page.
@@ -61,7 +61,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     if let Some((.., page)) = pages(manual_of).iter().find(|(command, ..)| *command == arguments.command) {
         print_bytes(page)?;
     }
-    Ok(Exit::Well)
+    Ok(Exit::Ok)
 }
 
 fn written(directory: &Path) -> std::io::Result<Exit> {
@@ -69,7 +69,7 @@ fn written(directory: &Path) -> std::io::Result<Exit> {
     for (_, name, page) in pages(manual_of) {
         fs::write(directory.join(name), page)?;
     }
-    Ok(Exit::Well)
+    Ok(Exit::Ok)
 }
 
 #[cfg(test)]

@@ -119,7 +119,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
                     eprintln!("lease-exporter: cannot write to standard output: {error}");
                     Exit::System
                 }
-                _ => Exit::Well,
+                _ => Exit::Ok,
             };
             return exit.into();
         }

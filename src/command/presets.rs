@@ -19,7 +19,7 @@ pub(super) const MANUAL: Manual = Manual {
         ("lease-exporter presets quartz --store=postgres --parameter=table_prefix=APP_", "one, for tables of your own"),
     ],
     environment: &[],
-    exits: &[(Exit::Well, "it was printed")],
+    exits: &[(Exit::Ok, "it was printed")],
 };
 
 /// Print the presets, or what one of them reads and needs.
@@ -65,7 +65,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
         Some(preset) => description::of(&filled(preset, &arguments.parameters)?, &read(preset, arguments.store)?),
     };
     print(&text)?;
-    Ok(Exit::Well)
+    Ok(Exit::Ok)
 }
 
 /// The preset with what was given for its parameters.

@@ -18,7 +18,7 @@ use super::{Failure, sources};
 use crate::config::{Config, Source};
 use crate::lease::TokenKey;
 use crate::log;
-use crate::observer::{Beginning, Observable, Observer};
+use crate::observer::{Continuity, Observer, SourceSetup};
 use crate::web::config::{Protection, Watched, WebConfig};
 use crate::web::{Asked, Reloaded};
 
@@ -29,7 +29,7 @@ pub(super) struct Reload {
     /// For a configuration that has no key: the tokens of one process stay the same.
     process_key: TokenKey,
     now: Followed,
-    observable: fn(&Source, &TokenKey) -> Observable,
+    observable: fn(&Source, &TokenKey) -> SourceSetup,
     /// The exposed secrets that the log has told.
     reported: BTreeSet<ExposedSecret>,
     /// The web configuration, if there is one. It is taken as it changes; here it is asked whether it was.
@@ -110,7 +110,7 @@ impl Reload {
     async fn both(&mut self, exporter: &Exporter) -> Reloaded {
         let reloaded = self.once(exporter).await;
         match &self.web {
-            Some(web) if !web.is_up_to_date().await && reloaded == Reloaded::Taken => Reloaded::WebRefused,
+            Some(web) if !web.is_up_to_date().await && reloaded == Reloaded::ReadOutput => Reloaded::WebRefused,
             _ => reloaded,
         }
     }
@@ -124,7 +124,7 @@ impl Reload {
                 info!(target: log::ACT, sources, read_anew = anew, "the configuration was loaded again");
                 self.now = followed;
                 exporter.own().config().succeeded();
-                Reloaded::Taken
+                Reloaded::ReadOutput
             }
             Err(failure) => {
                 exporter.own().config().failed();
@@ -177,15 +177,15 @@ async fn follow(
     config: Config,
     key: TokenKey,
     before: Followed,
-    observable: fn(&Source, &TokenKey) -> Observable,
+    observable: fn(&Source, &TokenKey) -> SourceSetup,
     observer: Observer,
 ) -> Result<Next, Failure> {
     let beginning = |source: &Source| match before.sources.iter().find(|other| other.name == source.name) {
-        Some(namesake) if namesake.is_read_like(source) && key == before.key => Beginning::Continued,
-        _ => Beginning::Anew,
+        Some(namesake) if namesake.is_read_like(source) && key == before.key => Continuity::Continued,
+        _ => Continuity::Anew,
     };
     let sources: Vec<_> = config.sources.iter().map(|source| (observable(source, &key), beginning(source))).collect();
-    let anew = sources.iter().filter(|(_, beginning)| *beginning == Beginning::Anew);
+    let anew = sources.iter().filter(|(_, beginning)| *beginning == Continuity::Anew);
     let anew = anew.map(|(source, _)| &*source.name).collect::<Vec<_>>();
     let anew = (!anew.is_empty()).then(|| anew.join(","));
     let observer = observer.followed_by(sources::exposition(&config), sources).await;
@@ -197,7 +197,7 @@ async fn follow(
 mod tests {
     use super::*;
 
-    fn panicking(_: &Source, _: &TokenKey) -> Observable {
+    fn panicking(_: &Source, _: &TokenKey) -> SourceSetup {
         panic!("as asked for")
     }
 
@@ -218,7 +218,7 @@ mod tests {
         std::fs::write(&file, source("after")).unwrap();
         let sound = std::mem::replace(&mut reload.observable, panicking);
         let names = |reload: &Reload, exporter: &Exporter| {
-            let named = |name: &str| crate::observer::Chosen::Named(vec![name.to_owned()]);
+            let named = |name: &str| crate::observer::SourceSelection::Named(vec![name.to_owned()]);
             let observed = |name: &str| exporter.observer().chosen(&named(name)).is_ok();
             (reload.now.sources[0].name.to_string(), observed("before"), observed("after"))
         };
@@ -226,7 +226,7 @@ mod tests {
         assert_eq!(names(&reload, &exporter), ("before".to_owned(), true, false));
         assert_eq!(told(&exporter), "lease_exporter_config_last_reload_successful 0");
         reload.observable = sound;
-        assert_eq!(reload.once(&exporter).await, Reloaded::Taken);
+        assert_eq!(reload.once(&exporter).await, Reloaded::ReadOutput);
         assert_eq!(names(&reload, &exporter), ("after".to_owned(), false, true));
         assert_eq!(told(&exporter), "lease_exporter_config_last_reload_successful 1");
     }

@@ -25,7 +25,7 @@ pub(super) const MANUAL: Manual = Manual {
         ("kill -USR1 PID", "have its work hang while it renews, or go on"),
     ],
     environment: &[],
-    exits: &[(Exit::Well, "it was told to stop, and gave the lease back")],
+    exits: &[(Exit::Ok, "it was told to stop, and gave the lease back")],
 };
 
 /// Run a synthetic scheduler that follows the reference lease protocol.
@@ -178,7 +178,7 @@ async fn wait(running: Running, mut signals: Signals, mut output: mpsc::Receiver
         }
     };
     running.stop()?;
-    failed.map_or(Ok(Exit::Well), |error| Err(Error::Output(error)))
+    failed.map_or(Ok(Exit::Ok), |error| Err(Error::Output(error)))
 }
 
 struct Signals {

@@ -42,8 +42,8 @@ pub(super) const MANUAL: Manual = Manual {
     ],
     // Those of every command, for whoever looks for them here.
     exits: &[
-        (Exit::Well, "all is well, or it was told to stop"),
-        (Exit::Amiss, "status: a lease is stalled or has no leader; demo --once: it did not show what it should"),
+        (Exit::Ok, "all is well, or it was told to stop"),
+        (Exit::Unhealthy, "status: a lease is stalled or has no leader; demo --once: it did not show what it should"),
         (Exit::Unknown, "status, check: a lease is unknown, or a source could not be read in full"),
         (Exit::Abandoned, "demo: told twice to end, it left behind what it had made"),
     ],
@@ -133,7 +133,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     // What is missing on the command line is told like everything else that was typed wrong.
     sources::named(arguments.config_file.as_deref())?;
     arguments.log.start();
-    let Err(failure) = serve_until_signalled(arguments) else { return Ok(Exit::Well) };
+    let Err(failure) = serve_until_signalled(arguments) else { return Ok(Exit::Ok) };
     for error in failure.to_string().lines() {
         tracing::error!(target: log::ACT, error, "the exporter cannot serve");
     }

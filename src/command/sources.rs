@@ -9,8 +9,8 @@ use super::Failure;
 use crate::config::{Config, Families, Reads, Source};
 use crate::expose::metrics::Exposition;
 use crate::expose::{ALERTS_STAND_ON, names};
-use crate::lease::{Memory, TokenKey};
-use crate::observer::{Observable, Observer};
+use crate::lease::{SourceTracker, TokenKey};
+use crate::observer::{Observer, SourceSetup};
 use crate::store::sqlite::{Query, SqliteStore};
 use crate::store::{Scope, Store};
 
@@ -75,10 +75,10 @@ pub(super) fn random_bytes() -> Result<[u8; 32], Failure> {
 }
 
 /// A source as it is observed. Nothing is opened yet.
-pub(super) fn observable(source: &Source, key: &TokenKey) -> Observable {
-    Observable {
+pub(super) fn observable(source: &Source, key: &TokenKey) -> SourceSetup {
+    SourceSetup {
         store: store(source),
-        memory: Memory::new(Arc::clone(&source.name), source.rules, key.clone(), Arc::clone(&source.policies)),
+        memory: SourceTracker::new(Arc::clone(&source.name), source.rules, key.clone(), Arc::clone(&source.policies)),
         name: Arc::clone(&source.name),
         timeout: source.timeout,
         reuse_for: source.reuse_for,

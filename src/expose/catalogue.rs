@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use super::format::{Description, Type};
 use crate::lease::{
-    Anomaly, Authority, Due, Health, HolderToken, Kind, Left, Progress, ProgressState, ReadFailure, Reason, RowFault,
-    SourceSnapshot, State, Status, StoreTime,
+    Anomaly, Authority, Due, Health, HolderToken, Kind, Progress, ProgressState, ReadFailure, Reason, RecordFault,
+    RemainingTtl, SourceSnapshot, State, Status, StoreTime,
 };
 
 /// One metric family.
@@ -39,7 +39,7 @@ pub enum OfLease {
     /// One row per value of a closed set, of which exactly one is 1.
     StateSet(&'static [&'static str], fn(&Status) -> usize),
     /// One row with a label that tells, always 1.
-    Told(&'static str, &'static [&'static str], fn(&Status) -> usize),
+    LabelEnum(&'static str, &'static [&'static str], fn(&Status) -> usize),
     /// One row per holder, always 1.
     Holders,
     /// One row per enabled alert, always 1.
@@ -60,7 +60,7 @@ pub enum OfSource {
     /// A gauge that is a whole number.
     Integer(fn(&Health) -> Option<u64>),
     /// One row with a label that tells, always 1.
-    Told(&'static str, &'static [&'static str], fn(&SourceSnapshot) -> usize),
+    LabelEnum(&'static str, &'static [&'static str], fn(&SourceSnapshot) -> usize),
     /// One counter per value of a closed set.
     Counters(&'static str, &'static [&'static str], fn(&Health, usize) -> u64),
 }
@@ -70,7 +70,7 @@ impl OfLease {
     pub(super) const fn label(&self) -> Option<(&'static str, &'static [&'static str])> {
         match *self {
             Self::StateSet(values, _) => Some(("state", values)),
-            Self::Told(label, values, _) | Self::Counters(label, values, _) => Some((label, values)),
+            Self::LabelEnum(label, values, _) | Self::Counters(label, values, _) => Some((label, values)),
             Self::Holders | Self::Alerts | Self::Float(_) | Self::Integer(_) => None,
         }
     }
@@ -80,7 +80,7 @@ impl OfSource {
     /// The label of a closed set and its values, where the samples have one.
     pub(super) const fn label(&self) -> Option<(&'static str, &'static [&'static str])> {
         match *self {
-            Self::Told(label, values, _) | Self::Counters(label, values, _) => Some((label, values)),
+            Self::LabelEnum(label, values, _) | Self::Counters(label, values, _) => Some((label, values)),
             Self::Float(_) | Self::Integer(_) => None,
         }
     }
@@ -92,7 +92,7 @@ impl Family {
     pub fn of_type(&self) -> Type {
         match self.samples {
             Samples::Lease(OfLease::Counters(..)) | Samples::Source(OfSource::Counters(..)) => Type::Counter,
-            Samples::Lease(OfLease::Told(..) | OfLease::Holders) | Samples::Source(OfSource::Told(..))
+            Samples::Lease(OfLease::LabelEnum(..) | OfLease::Holders) | Samples::Source(OfSource::LabelEnum(..))
                 if self.name.ends_with("_info") =>
             {
                 Type::Info
@@ -164,7 +164,7 @@ pub static CATALOGUE: [Family; 29] = [
         "lease_state_reason",
         "Why the state is what it is; always 1.",
         None,
-        OfLease::Told("reason", values!(Reason), |status| status.verdict.reason as usize),
+        OfLease::LabelEnum("reason", values!(Reason), |status| status.verdict.reason as usize),
     ),
     lease(
         "lease_authority_state",
@@ -217,8 +217,8 @@ pub static CATALOGUE: [Family; 29] = [
         "Time until the lease expires unless it is renewed, at least; negative once it has expired.",
         SECONDS,
         OfLease::Float(|status| match status.holding()?.left {
-            Left::Micros { at_least, .. } => at_least.map(micros),
-            Left::WhilePresent | Left::NotKnown => None,
+            RemainingTtl::Micros { at_least, .. } => at_least.map(micros),
+            RemainingTtl::WhilePresent | RemainingTtl::NotKnown => None,
         }),
     ),
     lease(
@@ -301,7 +301,7 @@ pub static CATALOGUE: [Family; 29] = [
         "lease_source_info",
         "What holding a lease of the source means; always 1.",
         None,
-        OfSource::Told("kind", values!(Kind), |snapshot| snapshot.kind as usize),
+        OfSource::LabelEnum("kind", values!(Kind), |snapshot| snapshot.kind as usize),
     ),
     source(
         "lease_source_up",
@@ -331,7 +331,7 @@ pub static CATALOGUE: [Family; 29] = [
         "lease_source_rows_rejected_total",
         "Rows that were not used, counted anew with each reading.",
         None,
-        OfSource::Counters("reason", values!(RowFault), |health, at| health.rejected[at]),
+        OfSource::Counters("reason", values!(RecordFault), |health, at| health.rejected[at]),
     ),
     source(
         "lease_source_clock_offset_seconds",
@@ -346,11 +346,11 @@ pub(super) fn holders(status: &Status) -> impl Iterator<Item = &HolderToken> {
     held(status).into_iter().flat_map(|holding| holding.holder.iter().chain(&holding.others))
 }
 
-fn held(status: &Status) -> Option<&crate::lease::Holding> {
+fn held(status: &Status) -> Option<&crate::lease::HolderEvidence> {
     status.holding().filter(|_| status.verdict.authority == Authority::Held)
 }
 
-fn progress(status: &Status) -> Option<(crate::lease::Dated, Option<u64>, Option<StoreTime>)> {
+fn progress(status: &Status) -> Option<(crate::lease::DatedAge, Option<u64>, Option<StoreTime>)> {
     match status.evidence()?.progress {
         Progress::Made { when, epoch, at, .. } => Some((when, epoch.map(|epoch| epoch.0), at)),
         Progress::NotReported | Progress::Never | Progress::Incomplete => None,

@@ -20,7 +20,7 @@ use bytes::Bytes;
 use serde::Serialize;
 
 use super::json_lease::Lease;
-use crate::lease::{ReadFailure, RowFault, SourceSnapshot};
+use crate::lease::{ReadFailure, RecordFault, SourceSnapshot};
 
 /// The version of the schema.
 pub const VERSION: u32 = 1;
@@ -201,11 +201,11 @@ impl<'a> Health<'a> {
     }
 }
 
-struct RowsRejected([u64; RowFault::ALL.len()]);
+struct RowsRejected([u64; RecordFault::ALL.len()]);
 
 impl Serialize for RowsRejected {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_map(RowFault::ALL.iter().zip(&self.0).map(|(fault, count)| (fault.as_str(), count)))
+        serializer.collect_map(RecordFault::ALL.iter().zip(&self.0).map(|(fault, count)| (fault.as_str(), count)))
     }
 }
 

@@ -3,8 +3,8 @@
 use serde::{Serialize, Serializer};
 
 use crate::lease::{
-    Age, Alert, Anomaly, Authority, Dated, Due, Epoch, Evidence, HolderToken, Left, Policy, Progress, ProgressState,
-    Reason, State, Status, StoreTime, Tenure, Under, Work,
+    Age, Alert, Anomaly, Authority, DatedAge, Due, Epoch, Evidence, HolderToken, Policy, Progress, ProgressEpoch,
+    ProgressState, Reason, RemainingTtl, State, Status, StoreTime, Tenure, Work,
 };
 
 /// One lease: the projection, then the two facts apart, what is due, and by which limits it was judged.
@@ -169,10 +169,10 @@ impl ProgressFact {
                 recorded: Some("made"),
                 epoch: epoch.map(Exact),
                 under: match under {
-                    Under::Current => Some("current"),
-                    Under::Earlier => Some("earlier"),
-                    Under::Later => Some("later"),
-                    Under::Unattributed => None,
+                    ProgressEpoch::Current => Some("current"),
+                    ProgressEpoch::Earlier => Some("earlier"),
+                    ProgressEpoch::Later => Some("later"),
+                    ProgressEpoch::Unattributed => None,
                 },
                 age_seconds: bounds(&when),
                 at: at.map(StoreTime::unix_seconds),
@@ -212,20 +212,20 @@ impl Limits {
     }
 }
 
-fn bounds(dated: &Dated) -> Option<Bounds> {
+fn bounds(dated: &DatedAge) -> Option<Bounds> {
     (dated.age != Age::UNBOUNDED).then(|| Bounds {
         at_least: dated.age.lower().as_secs_f64(),
         at_most: dated.age.upper().map(|upper| upper.as_secs_f64()),
     })
 }
 
-fn left(left: Left) -> (Option<&'static str>, Option<SignedBounds>) {
+fn left(left: RemainingTtl) -> (Option<&'static str>, Option<SignedBounds>) {
     #[expect(clippy::cast_precision_loss, reason = "microseconds of a lease fit 53 bits to within one")]
     let seconds = |micros: i64| micros as f64 / 1e6;
     match left {
-        Left::NotKnown => (None, None),
-        Left::WhilePresent => (Some("while_present"), None),
-        Left::Micros { at_least, at_most } => {
+        RemainingTtl::NotKnown => (None, None),
+        RemainingTtl::WhilePresent => (Some("while_present"), None),
+        RemainingTtl::Micros { at_least, at_most } => {
             let bounds = SignedBounds { at_least: at_least.map(seconds), at_most: seconds(at_most) };
             (Some("at_time"), Some(bounds))
         }

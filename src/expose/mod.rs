@@ -2,7 +2,6 @@
 //! disagree.
 
 mod catalogue;
-mod counts;
 mod cut;
 mod format;
 #[cfg(test)]
@@ -13,6 +12,7 @@ mod json_lease;
 pub mod metrics;
 mod order;
 pub mod page;
+mod state_counts;
 pub mod table;
 mod visible;
 
@@ -24,12 +24,12 @@ pub(crate) mod sample;
 use crate::lease::{Epoch, Status, Tenure};
 
 pub use catalogue::{ALERTS_STAND_ON, CATALOGUE, Family, OfLease, OfSource, Samples, names};
-pub use counts::{Counts, SEVERITY};
 pub use cut::cut;
 pub(crate) use format::Description;
 pub use format::{Format, Type};
 pub use gzip::Encoding;
 pub use order::worst_first;
+pub use state_counts::{SEVERITY, StateCounts};
 pub use visible::Visible;
 pub(crate) use visible::is_hidden;
 

@@ -23,7 +23,7 @@ use std::time::Duration;
 
 use askama::Template;
 
-use super::counts::{Counts, SEVERITY};
+use super::state_counts::{SEVERITY, StateCounts};
 use super::visible::Visible;
 use crate::history::History;
 use crate::lease::{SourceSnapshot, State};

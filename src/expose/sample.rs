@@ -8,8 +8,8 @@ use std::time::Duration;
 use crate::expose::page::Now;
 use crate::history::History;
 use crate::lease::{
-    Alert, At, Clock, Column, Columns, Cursor, Epoch, Kind, Memory, Policies, Policy, ReadFailure, Reading,
-    RejectedRow, Row, RowFault, Rules, SourceSnapshot, StoreTime, TokenKey, Work,
+    Alert, At, Clock, Column, Columns, Cursor, Epoch, Kind, LeaseRecord, Policies, Policy, ReadFailure, Reading,
+    RecordFault, RejectedRecord, Rules, SourceSnapshot, SourceTracker, StoreTime, TokenKey, Work,
 };
 
 /// The store's clock at the last reading, in Unix seconds: 2027-01-15T08:00:00Z.
@@ -51,7 +51,10 @@ fn billing() -> (SourceSnapshot, History) {
 
 /// A source with this many active leases.
 pub(crate) fn many(leases: usize) -> SourceSnapshot {
-    let row = |number| Row { due: Some(0), ..held(&format!("lease-{number:05}"), 1, NOW - 3600, NOW - 2, NOW - 4, 1) };
+    let row = |number| LeaseRecord {
+        due: Some(0),
+        ..held(&format!("lease-{number:05}"), 1, NOW - 3600, NOW - 2, NOW - 4, 1)
+    };
     let rows = (0..leases).map(row).collect();
     memory("many", Kind::Standing, Clock::Store).take_in(reading(NOW, Columns::all(), rows), at(NOW), TOOK, 0.0)
 }
@@ -60,46 +63,46 @@ fn documents() -> (SourceSnapshot, History) {
     let mut memory = memory("documents", Kind::Standing, Clock::Store);
     watched(always, |now, last| {
         let mut rows = vec![
-            Row {
+            LeaseRecord {
                 due: Some(3),
                 oldest_due_at: time(now - 6),
                 ..held("planner", 42, NOW - 90_000, now - 2, now - 4, 42)
             },
-            Row {
+            LeaseRecord {
                 due: Some(14),
                 oldest_due_at: time(NOW - 432),
                 ..held("retention", 17, NOW - 7_380, now - 2, NOW - 432, 17)
             },
-            Row { due: Some(0), ..held("index", 7, NOW - 260_000, now - 3, NOW - 8_000, 7) },
-            Row {
+            LeaseRecord { due: Some(0), ..held("index", 7, NOW - 260_000, now - 3, NOW - 8_000, 7) },
+            LeaseRecord {
                 due: Some(2),
                 oldest_due_at: time(NOW - 100),
                 ..held("webhooks", 5, NOW - 9_000, (now - 2).min(NOW - 110), (now - 4).min(NOW - 130), 5)
             },
-            Row { holder: None, expires_at: None, ..held("mailer", 12, NOW - 5_000, NOW - 600, NOW - 620, 12) },
+            LeaseRecord { holder: None, expires_at: None, ..held("mailer", 12, NOW - 5_000, NOW - 600, NOW - 620, 12) },
             // An election that the new leader won 20 s ago, with nothing done yet.
             if now < NOW - 20 {
                 held("thumbnails", 8, NOW - 9_000, now - 1, (now - 2).min(NOW - 50), 8)
             } else {
                 let row = held("thumbnails", 9, NOW - 20, now - 1, NOW - 50, 8);
-                Row { holder: Some("worker-b".into()), due: Some(2), oldest_due_at: time(NOW - 40), ..row }
+                LeaseRecord { holder: Some("worker-b".into()), due: Some(2), oldest_due_at: time(NOW - 40), ..row }
             },
             // A restored backup: the epoch goes back.
             {
                 let epoch = if last { 30 } else { 31 };
                 held("compaction", epoch, NOW - 40_000, now - 2, now - 9, epoch)
             },
-            Row { due: Some(1), ..held(HOSTILE, 2, NOW - 1_000, now - 1, now - 1, 2) },
+            LeaseRecord { due: Some(1), ..held(HOSTILE, 2, NOW - 1_000, now - 1, now - 1, 2) },
         ];
         rows.sort_by(|one, other| one.lease.cmp(&other.lease));
         let mut reading = reading(now, Columns::all(), rows);
         if last {
             reading.over_limit = 3;
             reading.last_kept = Some("zones".into());
-            reading.rejected = vec![RejectedRow {
+            reading.rejected = vec![RejectedRecord {
                 lease: Some("zones".into()),
                 column: Column::RenewedAt,
-                fault: RowFault::OutOfRange,
+                fault: RecordFault::OutOfRange,
             }];
         }
         memory.take_in(reading, at(now), TOOK, 0.002)
@@ -120,7 +123,7 @@ fn cache() -> (SourceSnapshot, History) {
     let columns = columns.into_iter().collect();
     let mut memory = memory("cache", Kind::Standing, Clock::Store);
     watched(always, |now, _| {
-        let row = |lease: &str, epoch, cursor| Row {
+        let row = |lease: &str, epoch, cursor| LeaseRecord {
             ttl: Some(Duration::from_secs(30)),
             progress_cursor: Some(Cursor::Number(cursor)),
             expires_at: None,
@@ -141,16 +144,16 @@ fn jobs() -> (SourceSnapshot, History) {
     watched(
         |step| !(9..19).contains(&step),
         |now, _| {
-            let job = |lease: &str| Row { lease: Some(lease.into()), ..Row::default() };
+            let job = |lease: &str| LeaseRecord { lease: Some(lease.into()), ..LeaseRecord::default() };
             let rows = vec![
-                Row {
+                LeaseRecord {
                     due: Some(4),
                     oldest_due_at: time(NOW - 1_260),
                     progress_at: time(NOW - 4_860),
                     ..job("hourly-sync")
                 },
-                Row { due: Some(0), progress_at: time(NOW - 21_000), ..job("nightly-invoices") },
-                Row {
+                LeaseRecord { due: Some(0), progress_at: time(NOW - 21_000), ..job("nightly-invoices") },
+                LeaseRecord {
                     holder: Some("app-2".into()),
                     acquired_at: time(NOW - 4_000),
                     expires_at: time(NOW + 600),
@@ -170,13 +173,13 @@ fn workers() -> (SourceSnapshot, History) {
     let columns = [StoreNow, Lease, Holder, RenewedAt, TtlSeconds, ProgressAt].into_iter().collect();
     let mut memory = memory("workers", Kind::Registry, Clock::Holder);
     watched(always, |now, _| {
-        let beat = |holder: &str, renewed: i64| Row {
+        let beat = |holder: &str, renewed: i64| LeaseRecord {
             lease: Some("scheduler".into()),
             holder: Some(holder.into()),
             renewed_at: time(renewed),
             ttl: Some(Duration::from_secs(60)),
             progress_at: time(now - 8),
-            ..Row::default()
+            ..LeaseRecord::default()
         };
         let rows = vec![beat("host-1", now - 5), beat("host-2", now - 11), beat("host-3", NOW - 4_000)];
         memory.take_in(reading(now, columns, rows), at(now), TOOK, 0.0)
@@ -207,7 +210,7 @@ const fn always(_: i64) -> bool {
     true
 }
 
-fn memory(source: &str, kind: Kind, clock: Clock) -> Memory {
+fn memory(source: &str, kind: Kind, clock: Clock) -> SourceTracker {
     let rules = Rules {
         kind,
         clock,
@@ -215,10 +218,10 @@ fn memory(source: &str, kind: Kind, clock: Clock) -> Memory {
         max_leases: Rules::MAX_LEASES,
         resolution: Duration::ZERO,
     };
-    Memory::new(source.into(), rules, TokenKey::new(b"a fixed key"), Arc::new(Fixed(source.into())))
+    SourceTracker::new(source.into(), rules, TokenKey::new(b"a fixed key"), Arc::new(Fixed(source.into())))
 }
 
-fn reading(now: i64, columns: Columns, rows: Vec<Row>) -> Reading {
+fn reading(now: i64, columns: Columns, rows: Vec<LeaseRecord>) -> Reading {
     Reading {
         store_now: StoreTime::from_unix_seconds(now).unwrap(),
         columns,
@@ -230,8 +233,8 @@ fn reading(now: i64, columns: Columns, rows: Vec<Row>) -> Reading {
 }
 
 /// A row of a lease that is held for another 13 s or so.
-fn held(lease: &str, epoch: u64, acquired: i64, renewed: i64, progress: i64, progress_epoch: u64) -> Row {
-    Row {
+fn held(lease: &str, epoch: u64, acquired: i64, renewed: i64, progress: i64, progress_epoch: u64) -> LeaseRecord {
+    LeaseRecord {
         lease: Some(lease.into()),
         holder: Some("worker-a".into()),
         epoch: Some(Epoch(epoch)),
@@ -240,7 +243,7 @@ fn held(lease: &str, epoch: u64, acquired: i64, renewed: i64, progress: i64, pro
         expires_at: time(renewed + 15),
         progress_at: time(progress),
         progress_epoch: Some(Epoch(progress_epoch)),
-        ..Row::default()
+        ..LeaseRecord::default()
     }
 }
 

@@ -7,7 +7,7 @@ use unicode_width::UnicodeWidthStr as _;
 
 use super::visible::Visible;
 use super::{cut, epoch};
-use crate::lease::{Dated, Due, Progress, Readable, RowFault, SourceSnapshot, State, Status};
+use crate::lease::{DatedAge, Due, Progress, Readable, RecordFault, SourceSnapshot, State, Status};
 
 const HEAD: [&str; 9] =
     ["SOURCE", "LEASE", "STATE", "AUTHORITY", "PROGRESS", "EPOCH", "LEASE-AGE", "PROGRESS-AGE", "DUE"];
@@ -76,7 +76,7 @@ pub fn troubles(snapshots: &[&SourceSnapshot]) -> Vec<String> {
         }
         let rejected = &health.rejected_now;
         if rejected.total() > 0 {
-            let faults = RowFault::ALL.into_iter().filter(|fault| rejected.rows(*fault) > 0);
+            let faults = RecordFault::ALL.into_iter().filter(|fault| rejected.rows(*fault) > 0);
             let faults: String = faults.map(|fault| format!(" {fault} {}", rejected.rows(fault))).collect();
             lines.push(format!("{source}: rows not used: {}:{faults}", rejected.total()));
         }
@@ -140,8 +140,8 @@ fn known(value: Option<impl Display>) -> String {
     value.map_or_else(|| "-".to_owned(), |value| value.to_string())
 }
 
-fn age(dated: Option<&Dated>) -> String {
-    let Some(Dated { age, .. }) = dated else { return "-".to_owned() };
+fn age(dated: Option<&DatedAge>) -> String {
+    let Some(DatedAge { age, .. }) = dated else { return "-".to_owned() };
     match (age.lower(), age.upper()) {
         (lower, Some(_)) => Readable(lower).to_string(),
         (lower, None) if lower.is_zero() => "-".to_owned(),

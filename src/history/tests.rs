@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use super::*;
 use crate::lease::{
-    Anomalies, Authority, Health, Kind, Observation, Policy, ProgressState, ReadFailure, Reason, RejectedRows, State,
-    Status, Unseen, Verdict,
+    Anomalies, Authority, Health, Kind, Observation, Policy, ProgressState, ReadFailure, Reason, RejectedRecords,
+    State, Status, UnknownCause, Verdict,
 };
 
 const A: Result<State, ReadFailure> = Ok(State::Active);
@@ -23,7 +23,7 @@ fn snapshot(leases: &[&str], seen: Result<State, ReadFailure>) -> SourceSnapshot
             state: seen.unwrap_or(State::Unknown),
             reason: Reason::Progressing,
         },
-        observation: Observation::Unseen(Unseen::LeftOut),
+        observation: Observation::Unknown(UnknownCause::LeftOut),
         policy: Arc::new(Policy::default()),
         anomalies: Anomalies::default(),
     };
@@ -37,7 +37,7 @@ fn snapshot(leases: &[&str], seen: Result<State, ReadFailure>) -> SourceSnapshot
             clock_offset: None,
             failures: Default::default(),
             rejected: Default::default(),
-            rejected_now: RejectedRows::default(),
+            rejected_now: RejectedRecords::default(),
         },
         leases: leases.iter().map(status).collect(),
     }

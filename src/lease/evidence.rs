@@ -12,14 +12,14 @@ use super::token::HolderToken;
 #[expect(clippy::large_enum_variant, reason = "nearly every lease of a reading is seen; a box each would cost more")]
 pub enum Observation {
     /// It could.
-    Seen(Evidence),
+    Known(Evidence),
     /// It could not, so nothing is known of it now.
-    Unseen(Unseen),
+    Unknown(UnknownCause),
 }
 
 /// Why a lease could not be looked at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Unseen {
+pub enum UnknownCause {
     /// Its whole source could not be read.
     Source(ReadFailure),
     /// Its record breaks the contract in this column.
@@ -49,7 +49,7 @@ pub struct Evidence {
 
 /// Where an age comes from, and so what to say when it settles nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Basis {
+pub enum AgeSource {
     /// A time that the store gives.
     Stored,
     /// Watching since the first reading of the lease; what came before is not known.
@@ -62,7 +62,7 @@ pub enum Basis {
     Contradicted,
 }
 
-impl Basis {
+impl AgeSource {
     /// Whether a clock was found to be wrong.
     #[must_use]
     pub const fn is_suspect(self) -> bool {
@@ -72,14 +72,14 @@ impl Basis {
 
 /// An age and where it comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Dated {
+pub struct DatedAge {
     /// The bounds.
     pub age: Age,
     /// Where they come from.
-    pub basis: Basis,
+    pub basis: AgeSource,
 }
 
-impl Dated {
+impl DatedAge {
     /// The age to show as one number: the lower bound, where there is an upper one too.
     #[must_use]
     pub fn shown(&self) -> Option<Duration> {
@@ -95,12 +95,12 @@ pub enum Tenure {
         /// How that shows in the store.
         how: Vacancy,
         /// How long that has been so.
-        since: Dated,
+        since: DatedAge,
         /// The epoch of the record that a release left, if there is one.
         epoch: Option<Epoch>,
     },
     /// The record names a holder, whose time may be up.
-    Holder(Holding),
+    Holder(HolderEvidence),
 }
 
 /// How it shows that nobody holds a lease.
@@ -114,7 +114,7 @@ pub enum Vacancy {
 
 /// A holder and what the record says of its time.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Holding {
+pub struct HolderEvidence {
     /// The holder; `None` where the source names none. In a registry, the freshest.
     pub holder: Option<HolderToken>,
     /// In a registry, the other holders whose time is not surely up.
@@ -124,11 +124,11 @@ pub struct Holding {
     /// Whether that epoch is below one seen before.
     pub epoch_regressed: bool,
     /// When it was acquired.
-    pub acquired: Dated,
+    pub acquired: DatedAge,
     /// When it was last renewed.
-    pub renewed: Dated,
+    pub renewed: DatedAge,
     /// How long it still lasts.
-    pub left: Left,
+    pub left: RemainingTtl,
     /// The times as stored.
     pub acquired_at: Option<StoreTime>,
     /// The times as stored.
@@ -137,7 +137,7 @@ pub struct Holding {
 
 /// How long a lease still lasts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Left {
+pub enum RemainingTtl {
     /// For as long as its record is there.
     WhilePresent,
     /// Between these, in microseconds; negative once past. No lower bound where the last renewal is not bounded.
@@ -163,11 +163,11 @@ pub enum Progress {
     /// Some was made.
     Made {
         /// When.
-        when: Dated,
+        when: DatedAge,
         /// The epoch that made it, where the source tells.
         epoch: Option<Epoch>,
         /// How that epoch stands to the one in force.
-        under: Under,
+        under: ProgressEpoch,
         /// The time as stored.
         at: Option<StoreTime>,
     },
@@ -175,7 +175,7 @@ pub enum Progress {
 
 /// How the epoch that made progress stands to the one in force.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Under {
+pub enum ProgressEpoch {
     /// It is the one in force.
     Current,
     /// It is an earlier one: progress of a leader that was.
@@ -198,11 +198,11 @@ pub enum Due {
         /// How much, if that is known.
         count: Option<u64>,
         /// How long the oldest has waited; `None` if that is not known.
-        oldest: Option<Dated>,
+        oldest: Option<DatedAge>,
         /// Since when, as stored.
         oldest_at: Option<StoreTime>,
     },
 }
 
 /// What memory noticed at one reading of one lease.
-pub(super) type Noticed = [bool; Anomaly::ALL.len()];
+pub(super) type AnomalySet = [bool; Anomaly::ALL.len()];

@@ -2,7 +2,8 @@
 
 use super::age::{Age, Answer};
 use super::evidence::{
-    Basis, Dated, Due, Evidence, Holding, Left, Observation, Progress, Tenure, Under, Unseen, Vacancy,
+    AgeSource, DatedAge, Due, Evidence, HolderEvidence, Observation, Progress, ProgressEpoch, RemainingTtl, Tenure,
+    UnknownCause, Vacancy,
 };
 use super::label::{Authority, ProgressState, Reason, State};
 use super::policy::{Kind, Policy, Work};
@@ -24,8 +25,8 @@ pub struct Verdict {
 #[must_use]
 pub fn judge(observation: &Observation, kind: Kind, policy: &Policy) -> Verdict {
     let evidence = match observation {
-        Observation::Seen(evidence) => evidence,
-        Observation::Unseen(why) => return Verdict::unseen(*why),
+        Observation::Known(evidence) => evidence,
+        Observation::Unknown(why) => return Verdict::unseen(*why),
     };
     match authority(&evidence.tenure) {
         (Authority::Held, _) => {
@@ -48,11 +49,11 @@ pub fn judge(observation: &Observation, kind: Kind, policy: &Policy) -> Verdict 
 impl Verdict {
     /// The verdict on a lease that could not be looked at.
     #[must_use]
-    pub const fn unseen(why: Unseen) -> Self {
+    pub const fn unseen(why: UnknownCause) -> Self {
         let reason = match why {
-            Unseen::Source(failure) => failure.reason(),
-            Unseen::Record(_) | Unseen::Duplicate => Reason::InvalidRecord,
-            Unseen::LeftOut | Unseen::MembersLeftOut => Reason::NotObservedYet,
+            UnknownCause::Source(failure) => failure.reason(),
+            UnknownCause::Record(_) | UnknownCause::Duplicate => Reason::InvalidRecord,
+            UnknownCause::LeftOut | UnknownCause::MembersLeftOut => Reason::NotObservedYet,
         };
         Self::unknown(Authority::Unknown, reason)
     }
@@ -87,15 +88,15 @@ fn authority(tenure: &Tenure) -> (Authority, Reason) {
     }
     // A contradicted acquisition only says that a clock was stepped since; a contradicted renewal says that it is
     // wrong now.
-    if holding.renewed.basis.is_suspect() || holding.acquired.basis == Basis::Future {
+    if holding.renewed.basis.is_suspect() || holding.acquired.basis == AgeSource::Future {
         return (Authority::Unknown, Reason::ClockSkew);
     }
     match holding.left {
-        Left::WhilePresent => (Authority::Held, Reason::Progressing),
-        Left::NotKnown => (Authority::Unknown, Reason::InvalidRecord),
-        Left::Micros { at_least: Some(at_least), .. } if at_least > 0 => (Authority::Held, Reason::Progressing),
-        Left::Micros { at_most, .. } if at_most <= 0 => (Authority::Expired, Reason::Expired),
-        Left::Micros { .. } => (Authority::Unknown, undecided(holding.renewed.basis)),
+        RemainingTtl::WhilePresent => (Authority::Held, Reason::Progressing),
+        RemainingTtl::NotKnown => (Authority::Unknown, Reason::InvalidRecord),
+        RemainingTtl::Micros { at_least: Some(at_least), .. } if at_least > 0 => (Authority::Held, Reason::Progressing),
+        RemainingTtl::Micros { at_most, .. } if at_most <= 0 => (Authority::Expired, Reason::Expired),
+        RemainingTtl::Micros { .. } => (Authority::Unknown, undecided(holding.renewed.basis)),
     }
 }
 
@@ -105,7 +106,7 @@ fn ended(tenure: &Tenure) -> Age {
         // Without an epoch that would have grown, a whole tenure may have passed unseen between two looks.
         Tenure::Vacant { epoch: None, .. } => Age::UNBOUNDED,
         Tenure::Vacant { since, .. } => since.age,
-        Tenure::Holder(Holding { left: Left::Micros { at_least, at_most }, .. }) => {
+        Tenure::Holder(HolderEvidence { left: RemainingTtl::Micros { at_least, at_most }, .. }) => {
             let past = |left: i64| std::time::Duration::from_micros(left.min(0).unsigned_abs());
             match at_least {
                 Some(at_least) => Age::between(past(*at_least), past(*at_most)),
@@ -158,18 +159,18 @@ fn progress(evidence: &Evidence, policy: &Policy) -> (ProgressState, Reason) {
     let (under, when) = match evidence.progress {
         Progress::NotReported => return (UNKNOWN, Reason::ProgressNotReported),
         Progress::Incomplete => return (UNKNOWN, Reason::InvalidRecord),
-        Progress::Made { under: Under::Later, .. } => return (UNKNOWN, Reason::EpochRegressed),
+        Progress::Made { under: ProgressEpoch::Later, .. } => return (UNKNOWN, Reason::EpochRegressed),
         Progress::Made { under, when, .. } => (under, when),
-        Progress::Never => (Under::Earlier, holding.acquired),
+        Progress::Never => (ProgressEpoch::Earlier, holding.acquired),
     };
     let due = due(evidence.due, Some(when), policy.work);
     let theirs = || under_this_epoch(when, true, due, policy);
     let none_yet = || under_this_epoch(holding.acquired, false, due, policy);
     match under {
-        Under::Current => theirs(),
-        Under::Earlier | Under::Later => none_yet(),
+        ProgressEpoch::Current => theirs(),
+        ProgressEpoch::Earlier | ProgressEpoch::Later => none_yet(),
         // It may be the holder's or its predecessor's: only what is so either way is known.
-        Under::Unattributed => match (theirs(), none_yet()) {
+        ProgressEpoch::Unattributed => match (theirs(), none_yet()) {
             (one, other) if one.0 == other.0 => one,
             (_, (UNKNOWN, reason)) => (UNKNOWN, reason),
             _ => (UNKNOWN, unattributed(holding.acquired.basis, when.basis)),
@@ -178,7 +179,7 @@ fn progress(evidence: &Evidence, policy: &Policy) -> (ProgressState, Reason) {
 }
 
 /// Whether work moves, by what moved last under this epoch or, failing that, the acquisition itself.
-fn under_this_epoch(last: Dated, moved: bool, due: Due, policy: &Policy) -> (ProgressState, Reason) {
+fn under_this_epoch(last: DatedAge, moved: bool, due: Due, policy: &Policy) -> (ProgressState, Reason) {
     match last.age.older_than(policy.stall_after) {
         Answer::No => within(moved, due),
         Answer::Yes => beyond(moved, due, policy),
@@ -229,7 +230,7 @@ fn overdue(due: Due, policy: &Policy) -> Overdue {
 }
 
 /// What is due, from what the store says or else from what the policy says of when work falls due.
-fn due(reported: Due, last: Option<Dated>, work: Work) -> Due {
+fn due(reported: Due, last: Option<DatedAge>, work: Work) -> Due {
     let delay = match (reported, work) {
         (Due::NotKnown, Work::Continuous) => std::time::Duration::ZERO,
         (Due::NotKnown, Work::Cadence(cadence)) => cadence,
@@ -239,7 +240,7 @@ fn due(reported: Due, last: Option<Dated>, work: Work) -> Due {
         None => Due::NotKnown,
         Some(last) if delay > std::time::Duration::ZERO && last.age.older_than(delay) == Answer::No => Due::Nothing,
         Some(last) => {
-            let oldest = Some(Dated { age: last.age.less(delay), basis: last.basis });
+            let oldest = Some(DatedAge { age: last.age.less(delay), basis: last.basis });
             Due::Waiting { count: None, oldest, oldest_at: None }
         }
     }
@@ -247,20 +248,22 @@ fn due(reported: Due, last: Option<Dated>, work: Work) -> Due {
 
 /// The reason to give when nothing tells whether the holder made the progress or whoever was before it. Clocks are to
 /// blame only where both times are stored, or one is wrong.
-const fn unattributed(acquired: Basis, moved: Basis) -> Reason {
+const fn unattributed(acquired: AgeSource, moved: AgeSource) -> Reason {
     match (acquired, moved) {
-        (Basis::FirstSeen | Basis::SeenToChange, Basis::FirstSeen | Basis::Stored) => Reason::NotObservedYet,
+        (AgeSource::FirstSeen | AgeSource::SeenToChange, AgeSource::FirstSeen | AgeSource::Stored) => {
+            Reason::NotObservedYet
+        }
         (_, moved) => undecided(moved),
     }
 }
 
 /// The reason to give when bounds settle nothing.
-const fn undecided(basis: Basis) -> Reason {
+const fn undecided(basis: AgeSource) -> Reason {
     match basis {
         // Only the tolerance for clocks makes a stored time a span.
-        Basis::Stored | Basis::Future | Basis::Contradicted => Reason::ClockSkew,
-        Basis::FirstSeen => Reason::NotObservedYet,
-        Basis::SeenToChange => Reason::ObservationGap,
+        AgeSource::Stored | AgeSource::Future | AgeSource::Contradicted => Reason::ClockSkew,
+        AgeSource::FirstSeen => Reason::NotObservedYet,
+        AgeSource::SeenToChange => Reason::ObservationGap,
     }
 }
 

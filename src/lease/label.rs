@@ -167,7 +167,7 @@ impl ReadFailure {
 
 labels! {
     /// Why a row was not used.
-    RowFault {
+    RecordFault {
         /// A value of a type that the column cannot have.
         WrongType = "wrong_type",
         /// A value that the column cannot have: a negative epoch, a time of the year 50000.

@@ -27,8 +27,8 @@ fn rules(kind: Kind, clock: Clock) -> Rules {
     Rules { kind, clock, clock_skew: Duration::from_secs(2), max_leases: 100, resolution: Duration::ZERO }
 }
 
-fn memory(rules: Rules, policy: Policy) -> Memory {
-    Memory::new("source".into(), rules, TokenKey::new(b"key"), Arc::new(OnePolicy(Arc::new(policy))))
+fn memory(rules: Rules, policy: Policy) -> SourceTracker {
+    SourceTracker::new("source".into(), rules, TokenKey::new(b"key"), Arc::new(OnePolicy(Arc::new(policy))))
 }
 
 fn micros(seconds: f64) -> Duration {
@@ -62,7 +62,7 @@ fn clock() -> impl Strategy<Value = Clock> {
 }
 
 /// Any row at all: times from an hour ago to a minute ahead, everything optional.
-fn row() -> impl Strategy<Value = Row> {
+fn row() -> impl Strategy<Value = LeaseRecord> {
     let time = || option::of((-3_600_000_000..60_000_000i64).prop_map(store_time));
     (
         (
@@ -77,7 +77,7 @@ fn row() -> impl Strategy<Value = Row> {
     )
         .prop_map(|((lease, holder, epoch, acquired_at, renewed_at, expires_at), more)| {
             let (ttl, progress_at, progress_epoch, cursor, due, oldest_due_at) = more;
-            Row {
+            LeaseRecord {
                 lease: Some(lease.into()),
                 holder: holder.map(Into::into),
                 epoch: epoch.map(Epoch),
@@ -101,22 +101,22 @@ fn columns() -> impl Strategy<Value = Columns> {
 }
 
 /// Readings a while apart, some of which fail.
-fn readings() -> impl Strategy<Value = Vec<(u64, Option<Vec<Row>>)>> {
+fn readings() -> impl Strategy<Value = Vec<(u64, Option<Vec<LeaseRecord>>)>> {
     collection::vec((1..600u64, option::weighted(0.8, collection::vec(row(), 0..4))), 1..6)
 }
 
 /// A reading whose rows with a `0` for an epoch could not be used.
-fn partly_rejected(columns: Columns, rows: Vec<Row>) -> Reading {
+fn partly_rejected(columns: Columns, rows: Vec<LeaseRecord>) -> Reading {
     let (rejected, rows): (Vec<_>, Vec<_>) = rows.into_iter().partition(|row| row.epoch == Some(Epoch(0)));
-    let rejected = rejected.into_iter().map(|row| RejectedRow {
+    let rejected = rejected.into_iter().map(|row| RejectedRecord {
         lease: row.lease.filter(|_| row.due != Some(0)),
         column: Column::Epoch,
-        fault: RowFault::OutOfRange,
+        fault: RecordFault::OutOfRange,
     });
     Reading { rejected: rejected.collect(), ..reading(columns, rows) }
 }
 
-fn reading(columns: Columns, rows: Vec<Row>) -> Reading {
+fn reading(columns: Columns, rows: Vec<LeaseRecord>) -> Reading {
     Reading { store_now: store_time(0), columns, rows, rejected: Vec::new(), over_limit: 0, last_kept: None }
 }
 
@@ -184,13 +184,13 @@ proptest! {
             let at = At { began: micros(now), ended: micros(now + length) };
             now += length;
             let written = if clock == Clock::Holder { event + skew } else { event };
-            let row = Row {
+            let row = LeaseRecord {
                 lease: Some("a".into()),
                 holder: Some("h".into()),
                 renewed_at: Some(store_time((snapshot_at * 1e6) as i64)),
                 progress_at: with_time.then(|| store_time((written * 1e6).round() as i64)),
                 progress_cursor: with_cursor.then_some(Cursor::Number(cursor)),
-                ..Row::default()
+                ..LeaseRecord::default()
             };
             let reading =
                 Reading { store_now: store_time((snapshot_at * 1e6) as i64), ..reading(columns, vec![row]) };
@@ -221,7 +221,7 @@ proptest! {
                 now += wait;
                 let here = |ago: i64| store_time(now as i64 * 1_000_000 - ago);
                 let (renewed_ago, ttl) = if renew { renewals[step] } else { (0, 30) };
-                let row = Row {
+                let row = LeaseRecord {
                     lease: Some("a".into()),
                     holder: Some("h".into()),
                     epoch: Some(Epoch(3)),

@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::label::{Column, RowFault};
+use super::label::{Column, RecordFault};
 
 /// An instant on the store's clock: microseconds since the Unix epoch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -109,7 +109,7 @@ pub enum Cursor {
 
 /// One row of a reading: a lease and one of its holders. What is `None` is not known, never zero.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Row {
+pub struct LeaseRecord {
     /// The lease's name; `None` in the row that only carries the clock.
     pub lease: Option<Arc<str>>,
     /// The holder's name, never shown; `None` or empty once released.
@@ -140,13 +140,13 @@ pub struct Row {
 
 /// A row that could not be used, and why. It costs its own lease alone.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct RejectedRow {
+pub struct RejectedRecord {
     /// The lease, where the row still told its name.
     pub lease: Option<Arc<str>>,
     /// The column at fault.
     pub column: Column,
     /// What is wrong with it.
-    pub fault: RowFault,
+    pub fault: RecordFault,
 }
 
 /// Which columns of the contract a source returns. A column that it never returns is not reported; a NULL in one that
@@ -194,9 +194,9 @@ pub struct Reading {
     /// The columns that the source returns.
     pub columns: Columns,
     /// The leases and their holders, by the lease's name.
-    pub rows: Vec<Row>,
-    /// Rows that could not be used. One with [`RowFault::OverLimit`] says that its lease has more rows than are here.
-    pub rejected: Vec<RejectedRow>,
+    pub rows: Vec<LeaseRecord>,
+    /// Rows that could not be used. One with [`RecordFault::OverLimit`] says that its lease has more rows than are here.
+    pub rejected: Vec<RejectedRecord>,
     /// How many other rows were left out, because they are beyond a limit.
     pub over_limit: u64,
     /// The last lease by name that was looked at, if others after it were left out.

@@ -3,15 +3,15 @@
 use std::borrow::Cow;
 
 use super::age::Age;
-use super::event::Stored;
-use super::evidence::{Basis, Dated, Noticed};
+use super::evidence::{AgeSource, AnomalySet, DatedAge};
 use super::label::Anomaly;
 use super::policy::{Clock, Kind, Rules};
-use super::record::{Row, StoreTime};
+use super::record::{LeaseRecord, StoreTime};
+use super::tracked_event::StoredTime;
 
 /// The rows of one lease as one row, and the other holders whose time is not surely up.
-pub(super) struct Merged<'a> {
-    pub(super) row: Cow<'a, Row>,
+pub(super) struct MergedRecord<'a> {
+    pub(super) row: Cow<'a, LeaseRecord>,
     pub(super) others: Vec<&'a str>,
 }
 
@@ -19,9 +19,9 @@ pub(super) struct Merged<'a> {
 ///
 /// In a registry the freshest holder stands for all; progress is the latest of any of them, and what is due is the
 /// most that any row says.
-pub(super) fn merged<'a>(rows: &'a [Row], store_now: StoreTime, rules: &Rules) -> Option<Merged<'a>> {
+pub(super) fn merged<'a>(rows: &'a [LeaseRecord], store_now: StoreTime, rules: &Rules) -> Option<MergedRecord<'a>> {
     match rows {
-        [row] => Some(Merged { row: Cow::Borrowed(row), others: Vec::new() }),
+        [row] => Some(MergedRecord { row: Cow::Borrowed(row), others: Vec::new() }),
         _ if rules.kind != Kind::Registry => None,
         _ => {
             let freshest = rows.iter().max_by_key(|row| (expiry(row), row.renewed_at))?;
@@ -38,17 +38,17 @@ pub(super) fn merged<'a>(rows: &'a [Row], store_now: StoreTime, rules: &Rules) -
                 .filter(|other| !std::ptr::eq(*other, freshest) && !surely_over(other, store_now, rules))
                 .filter_map(|other| other.holder.as_deref().filter(|holder| !holder.is_empty()))
                 .collect();
-            Some(Merged { row: Cow::Owned(row), others })
+            Some(MergedRecord { row: Cow::Owned(row), others })
         }
     }
 }
 
 /// When a row's holder is over, by the stored times alone.
-fn expiry(row: &Row) -> Option<StoreTime> {
+fn expiry(row: &LeaseRecord) -> Option<StoreTime> {
     row.expires_at.or_else(|| Some(row.renewed_at?.plus(row.ttl?)))
 }
 
-fn surely_over(row: &Row, store_now: StoreTime, rules: &Rules) -> bool {
+fn surely_over(row: &LeaseRecord, store_now: StoreTime, rules: &Rules) -> bool {
     let Some(expiry) = expiry(row) else { return false };
     let allowance = match rules.clock {
         Clock::Store => std::time::Duration::ZERO,
@@ -62,22 +62,32 @@ fn surely_over(row: &Row, store_now: StoreTime, rules: &Rules) -> bool {
 /// Its latest beat and its latest progress may be another holder's at each look, and go back when that holder's row goes
 /// away: so they are dated by what the store says of them, and not by watching.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Beats {
+pub(super) struct RegistryTracker {
     renewed_at: Option<StoreTime>,
     progress_at: Option<StoreTime>,
     /// Which of the two lay in the future.
     in_future: [bool; 2],
 }
 
-impl Beats {
+impl RegistryTracker {
     /// Takes in the latest beat: whether it is a new one, and when it was.
-    pub(super) fn renewed(&mut self, at: Option<StoreTime>, stored: Stored, noticed: &mut Noticed) -> (bool, Dated) {
+    pub(super) fn renewed(
+        &mut self,
+        at: Option<StoreTime>,
+        stored: StoredTime,
+        noticed: &mut AnomalySet,
+    ) -> (bool, DatedAge) {
         let before = std::mem::replace(&mut self.renewed_at, at);
         (before.is_some() && at > before, self.dated(0, stored, noticed))
     }
 
     /// Takes in the latest progress: whether it is new, and when it was.
-    pub(super) fn progressed(&mut self, at: StoreTime, stored: Stored, noticed: &mut Noticed) -> (bool, Dated) {
+    pub(super) fn progressed(
+        &mut self,
+        at: StoreTime,
+        stored: StoredTime,
+        noticed: &mut AnomalySet,
+    ) -> (bool, DatedAge) {
         let before = self.progress_at.replace(at);
         (Some(at) > before, self.dated(1, stored, noticed))
     }
@@ -87,15 +97,15 @@ impl Beats {
         self.progress_at
     }
 
-    fn dated(&mut self, which: usize, stored: Stored, noticed: &mut Noticed) -> Dated {
-        let was_in_future = std::mem::replace(&mut self.in_future[which], stored == Stored::Future);
-        if stored == Stored::Future && !was_in_future {
+    fn dated(&mut self, which: usize, stored: StoredTime, noticed: &mut AnomalySet) -> DatedAge {
+        let was_in_future = std::mem::replace(&mut self.in_future[which], stored == StoredTime::Future);
+        if stored == StoredTime::Future && !was_in_future {
             noticed[Anomaly::ClockSkew as usize] = true;
         }
         match stored {
-            Stored::Age(age) => Dated { age, basis: Basis::Stored },
-            Stored::Unstated => Dated { age: Age::UNBOUNDED, basis: Basis::FirstSeen },
-            Stored::Future => Dated { age: Age::UNBOUNDED, basis: Basis::Future },
+            StoredTime::Age(age) => DatedAge { age, basis: AgeSource::Stored },
+            StoredTime::Unstated => DatedAge { age: Age::UNBOUNDED, basis: AgeSource::FirstSeen },
+            StoredTime::Future => DatedAge { age: Age::UNBOUNDED, basis: AgeSource::Future },
         }
     }
 }

@@ -4,7 +4,9 @@ use std::fmt::{self, Display, Formatter};
 use std::time::Duration;
 
 use super::age::Answer;
-use super::evidence::{Dated, Due, Evidence, Holding, Left, Observation, Progress, Tenure, Under, Unseen};
+use super::evidence::{
+    DatedAge, Due, Evidence, HolderEvidence, Observation, Progress, ProgressEpoch, RemainingTtl, Tenure, UnknownCause,
+};
 use super::label::{Authority, Reason};
 use super::policy::{Policy, Rules, Work};
 use super::status::Status;
@@ -50,8 +52,8 @@ impl Display for Sentence<'_> {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         let status = self.0;
         let evidence = match &status.observation {
-            Observation::Seen(evidence) => evidence,
-            Observation::Unseen(why) => return unseen(*why, status.verdict.reason, f),
+            Observation::Known(evidence) => evidence,
+            Observation::Unknown(why) => return unseen(*why, status.verdict.reason, f),
         };
         match &evidence.tenure {
             Tenure::Holder(holding) => {
@@ -64,19 +66,23 @@ impl Display for Sentence<'_> {
     }
 }
 
-fn unseen(why: Unseen, reason: Reason, f: &mut Formatter<'_>) -> fmt::Result {
+fn unseen(why: UnknownCause, reason: Reason, f: &mut Formatter<'_>) -> fmt::Result {
     match why {
-        Unseen::Record(column) => write!(f, "the record breaks the contract in its column `{column}`"),
-        Unseen::Duplicate => f.write_str("the store has several records of this lease, and only one can be right"),
-        Unseen::LeftOut => f.write_str("the source has more leases than `max_leases`, and this one was not looked at"),
-        Unseen::MembersLeftOut => {
+        UnknownCause::Record(column) => write!(f, "the record breaks the contract in its column `{column}`"),
+        UnknownCause::Duplicate => {
+            f.write_str("the store has several records of this lease, and only one can be right")
+        }
+        UnknownCause::LeftOut => {
+            f.write_str("the source has more leases than `max_leases`, and this one was not looked at")
+        }
+        UnknownCause::MembersLeftOut => {
             write!(
                 f,
                 "the source has more than {} records of this lease, and the rest was not looked at",
                 Rules::MAX_MEMBERS
             )
         }
-        Unseen::Source(_) => f.write_str(match reason {
+        UnknownCause::Source(_) => f.write_str(match reason {
             Reason::StoreUnreachable => "the store could not be reached, so nothing is known now",
             Reason::StoreTimeout => "the store did not answer in time, so nothing is known now",
             Reason::StoreRefused => "the store answered with an error, so nothing is known now",
@@ -87,8 +93,8 @@ fn unseen(why: Unseen, reason: Reason, f: &mut Formatter<'_>) -> fmt::Result {
 }
 
 /// Who holds it and since when: "renewed 2s ago by 3f9c…", or whose time is up.
-fn holder(holding: &Holding, authority: Authority, f: &mut Formatter<'_>) -> fmt::Result {
-    if let (Authority::Expired, Left::Micros { at_most, .. }) = (authority, holding.left) {
+fn holder(holding: &HolderEvidence, authority: Authority, f: &mut Formatter<'_>) -> fmt::Result {
+    if let (Authority::Expired, RemainingTtl::Micros { at_most, .. }) = (authority, holding.left) {
         f.write_str("the lease")?;
         if let Some(token) = &holding.holder {
             write!(f, " of {}…", token.short())?;
@@ -240,7 +246,7 @@ fn in_spite_of(due: Due, work: Work, f: &mut Formatter<'_>) -> fmt::Result {
     }
 }
 
-fn last(evidence: &Evidence) -> Option<Dated> {
+fn last(evidence: &Evidence) -> Option<DatedAge> {
     match evidence.progress {
         Progress::Made { when, .. } => Some(when),
         Progress::NotReported | Progress::Never | Progress::Incomplete => None,
@@ -255,8 +261,8 @@ fn last_progress(evidence: &Evidence, f: &mut Formatter<'_>) -> fmt::Result {
         Progress::Made { when, epoch, under, .. } => {
             write!(f, "last progress {} ago", at_least(&when))?;
             match (under, epoch) {
-                (Under::Earlier, Some(epoch)) => write!(f, " under the earlier epoch {epoch}"),
-                (Under::Earlier, None) => f.write_str(" under an earlier holder"),
+                (ProgressEpoch::Earlier, Some(epoch)) => write!(f, " under the earlier epoch {epoch}"),
+                (ProgressEpoch::Earlier, None) => f.write_str(" under an earlier holder"),
                 _ => Ok(()),
             }
         }
@@ -264,7 +270,7 @@ fn last_progress(evidence: &Evidence, f: &mut Formatter<'_>) -> fmt::Result {
 }
 
 /// An age, saying so where only its lower bound is known.
-fn at_least(when: &Dated) -> String {
+fn at_least(when: &DatedAge) -> String {
     let lower = Readable(when.age.lower());
     if when.age.upper().is_some() { lower.to_string() } else { format!("at least {lower}") }
 }

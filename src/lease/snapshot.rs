@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::label::{ReadFailure, RowFault};
+use super::label::{ReadFailure, RecordFault};
 use super::policy::Kind;
 use super::status::Status;
 
@@ -50,17 +50,17 @@ pub struct Health {
     pub clock_offset: Option<f64>,
     /// Failed reads since the exporter started, by [`ReadFailure`].
     pub failures: [u64; ReadFailure::ALL.len()],
-    /// Rows not used since the exporter started, by [`RowFault`].
-    pub rejected: [u64; RowFault::ALL.len()],
+    /// Rows not used since the exporter started, by [`RecordFault`].
+    pub rejected: [u64; RecordFault::ALL.len()],
     /// Rows not used in this reading.
-    pub rejected_now: RejectedRows,
+    pub rejected_now: RejectedRecords,
 }
 
 /// The rows that one reading did not use.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct RejectedRows([(u64, Vec<Arc<str>>); RowFault::ALL.len()]);
+pub struct RejectedRecords([(u64, Vec<Arc<str>>); RecordFault::ALL.len()]);
 
-impl RejectedRows {
+impl RejectedRecords {
     /// Of how many leases the names are kept for each fault, so that somebody can look one up.
     pub const NAMED: usize = 3;
 
@@ -72,17 +72,17 @@ impl RejectedRows {
 
     /// How many have this fault.
     #[must_use]
-    pub const fn rows(&self, fault: RowFault) -> u64 {
+    pub const fn rows(&self, fault: RecordFault) -> u64 {
         self.0[fault as usize].0
     }
 
     /// The first few leases whose rows have this fault, as far as those name one.
     #[must_use]
-    pub fn leases(&self, fault: RowFault) -> &[Arc<str>] {
+    pub fn leases(&self, fault: RecordFault) -> &[Arc<str>] {
         &self.0[fault as usize].1
     }
 
-    pub(super) fn count(&mut self, fault: RowFault, rows: u64, lease: Option<&Arc<str>>) {
+    pub(super) fn count(&mut self, fault: RecordFault, rows: u64, lease: Option<&Arc<str>>) {
         let (counted, leases) = &mut self.0[fault as usize];
         *counted += rows;
         if let Some(lease) = lease
@@ -100,9 +100,9 @@ impl Health {
         failure: ReadFailure,
         took: Duration,
         failures: [u64; ReadFailure::ALL.len()],
-        rejected: [u64; RowFault::ALL.len()],
+        rejected: [u64; RecordFault::ALL.len()],
     ) -> Self {
-        let rejected_now = RejectedRows::default();
+        let rejected_now = RejectedRecords::default();
         Self { outcome: Err(failure), took, leases: None, clock_offset: None, failures, rejected, rejected_now }
     }
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::evidence::{Evidence, Holding, Observation, Tenure, Unseen};
+use super::evidence::{Evidence, HolderEvidence, Observation, Tenure, UnknownCause};
 use super::judge::Verdict;
 use super::label::{Anomaly, ReadFailure};
 use super::policy::Policy;
@@ -26,22 +26,22 @@ impl Status {
     /// A lease of a source that could not be read: nothing is known of it now.
     #[must_use]
     pub const fn unread(lease: Arc<str>, failure: ReadFailure, policy: Arc<Policy>, anomalies: Anomalies) -> Self {
-        let why = Unseen::Source(failure);
-        Self { lease, verdict: Verdict::unseen(why), observation: Observation::Unseen(why), policy, anomalies }
+        let why = UnknownCause::Source(failure);
+        Self { lease, verdict: Verdict::unseen(why), observation: Observation::Unknown(why), policy, anomalies }
     }
 
     /// What is known of the lease, if it could be looked at.
     #[must_use]
     pub const fn evidence(&self) -> Option<&Evidence> {
         match &self.observation {
-            Observation::Seen(evidence) => Some(evidence),
-            Observation::Unseen(_) => None,
+            Observation::Known(evidence) => Some(evidence),
+            Observation::Unknown(_) => None,
         }
     }
 
     /// What is known of its holder, if its record names one.
     #[must_use]
-    pub const fn holding(&self) -> Option<&Holding> {
+    pub const fn holding(&self) -> Option<&HolderEvidence> {
         match self.evidence() {
             Some(Evidence { tenure: Tenure::Holder(holding), .. }) => Some(holding),
             _ => None,

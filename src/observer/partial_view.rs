@@ -21,7 +21,7 @@ pub struct PartialView {
 
 /// How long to wait for a reading in flight, from its beginning.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Waiting {
+pub enum WaitLimit {
     /// For a second: a client that asks again soon misses nothing.
     Briefly,
     /// For a second longer than the last reading took, where that is too old to be shown: a client that does not ask
@@ -32,7 +32,7 @@ pub enum Waiting {
 /// A reading may take as long without anybody wondering.
 const MOMENT: Duration = Duration::from_secs(1);
 
-impl Waiting {
+impl WaitLimit {
     /// For how long, where the last reading took `usual`, if it succeeded.
     pub(super) fn limit(self, usual: Option<Duration>) -> Duration {
         match self {

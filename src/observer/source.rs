@@ -11,12 +11,12 @@ use tokio::time::{Instant, timeout_at};
 use tracing::{info, warn};
 
 use super::cached_reading::LatestCompressed;
-use super::partial_view::{PartialView, Waiting};
+use super::partial_view::{PartialView, WaitLimit};
 use super::shared_once::SharedOnce;
-use super::{CachedReading, Observable, StillRead};
+use super::{CachedReading, ReadOverrun, SourceSetup};
 use crate::clock;
 use crate::history::History;
-use crate::lease::{Memory, ReadFailure, SourceSnapshot};
+use crate::lease::{ReadFailure, SourceSnapshot, SourceTracker};
 use crate::store::{ReadError, ReadResult, Store};
 
 /// How long a read that ends at its deadline may take to be given up, tracked and judged.
@@ -54,7 +54,7 @@ pub(super) struct Source {
     reuse_for: Duration,
     /// Used by one read at a time. Requests that come meanwhile share that read.
     reader: Arc<tokio::sync::Mutex<Reader>>,
-    latest: Mutex<Latest>,
+    latest: Mutex<LatestReading>,
     compressed: Arc<LatestCompressed>,
 }
 
@@ -62,12 +62,12 @@ pub(super) struct Source {
 #[derive(Debug)]
 pub(super) struct Reader {
     store: Box<dyn Store>,
-    memory: Memory,
+    memory: SourceTracker,
     history: History,
 }
 
 #[derive(Debug)]
-struct Latest {
+struct LatestReading {
     /// The leases that are known.
     known: Arc<SourceSnapshot>,
     history: History,
@@ -82,7 +82,7 @@ struct Latest {
     failing: Option<ReadFailure>,
 }
 
-impl Latest {
+impl LatestReading {
     fn new(known: SourceSnapshot, history: History, asked: Instant, failing: Option<ReadFailure>) -> Mutex<Self> {
         let known = Arc::new(known);
         Mutex::new(Self { known, history, read: None, asked, reading: None, in_flight: None, failing })
@@ -96,15 +96,15 @@ impl Latest {
 
 impl Source {
     /// A source that was never read.
-    pub(super) fn new(source: Observable) -> Self {
-        let Observable { name, store, memory, timeout, reuse_for } = source;
+    pub(super) fn new(source: SourceSetup) -> Self {
+        let SourceSetup { name, store, memory, timeout, reuse_for } = source;
         let known = memory.unread(ReadFailure::Timeout, Duration::ZERO);
         Self {
             name,
             timeout,
             reuse_for,
             reader: Arc::new(tokio::sync::Mutex::new(Reader { store, memory, history: History::default() })),
-            latest: Latest::new(known, History::default(), Instant::now(), None),
+            latest: LatestReading::new(known, History::default(), Instant::now(), None),
             compressed: Arc::default(),
         }
     }
@@ -115,15 +115,15 @@ impl Source {
     }
 
     /// Waits for the read in flight, for as long after `began` as one may take, and keeps the next one from beginning.
-    pub(super) async fn held_still(&self, began: Instant) -> Result<OwnedMutexGuard<Reader>, StillRead> {
+    pub(super) async fn held_still(&self, began: Instant) -> Result<OwnedMutexGuard<Reader>, ReadOverrun> {
         let ended = timeout_at(began + self.timeout + RESERVE, Arc::clone(&self.reader).lock_owned()).await;
-        ended.map_err(|_| StillRead { source_name: Arc::clone(&self.name) })
+        ended.map_err(|_| ReadOverrun { source_name: Arc::clone(&self.name) })
     }
 
     /// The source that follows this one and is read as before: it keeps the store, with its open connection, and what is
     /// known. `reader` is this source's own, held still.
-    pub(super) fn followed_by(&self, reader: &mut Reader, source: Observable) -> Self {
-        let Observable { name, store: _, mut memory, timeout, reuse_for } = source;
+    pub(super) fn followed_by(&self, reader: &mut Reader, source: SourceSetup) -> Self {
+        let SourceSetup { name, store: _, mut memory, timeout, reuse_for } = source;
         memory.inherit(&mut reader.memory);
         reader.memory = memory;
         let known = reader.memory.unread(ReadFailure::Timeout, Duration::ZERO);
@@ -136,12 +136,12 @@ impl Source {
             timeout,
             reuse_for,
             reader: Arc::clone(&self.reader),
-            latest: Latest::new(known, reader.history.clone(), asked, failing),
+            latest: LatestReading::new(known, reader.history.clone(), asked, failing),
             compressed: Arc::default(),
         }
     }
 
-    fn latest(&self) -> MutexGuard<'_, Latest> {
+    fn latest(&self) -> MutexGuard<'_, LatestReading> {
         // Every change to it is a single assignment, so a panic elsewhere leaves nothing half done.
         self.latest.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -214,7 +214,7 @@ impl Source {
     }
 
     /// Logs a source that begins or ceases to fail, once.
-    fn tell(&self, latest: &mut Latest, failure: Option<(ReadFailure, String)>) {
+    fn tell(&self, latest: &mut LatestReading, failure: Option<(ReadFailure, String)>) {
         let source = &*self.name;
         match (latest.failing, failure) {
             (before, Some((failure, error))) if before != Some(failure) => {
@@ -262,7 +262,7 @@ impl Source {
     pub(super) async fn partial_view(
         &self,
         joined: PendingOrCached,
-        waiting: Waiting,
+        waiting: WaitLimit,
         deadline: Instant,
     ) -> PartialView {
         let mut reading = match joined {
@@ -271,7 +271,7 @@ impl Source {
         };
         let limit = {
             let latest = self.latest();
-            let waiting = if latest.standing().is_some() { Waiting::Briefly } else { waiting };
+            let waiting = if latest.standing().is_some() { WaitLimit::Briefly } else { waiting };
             waiting.limit(latest.known.health.read_in())
         };
         let landing = timeout_at(deadline.min(reading.began + limit), reading.landing.wait_for(Option::is_some));

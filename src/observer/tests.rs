@@ -10,10 +10,10 @@ use tokio::time::timeout_at;
 
 use super::*;
 use crate::lease::{
-    At, Clock, Columns, Epoch, Kind, Policies, Policy, ReadFailure, Reading, Reason, Row, Rules, State, StoreTime,
-    TokenKey,
+    At, Clock, Columns, Epoch, Kind, LeaseRecord, Policies, Policy, ReadFailure, Reading, Reason, Rules, State,
+    StoreTime, TokenKey,
 };
-use crate::store::{ReadError, ReadResult, Taken};
+use crate::store::{ReadError, ReadOutput, ReadResult};
 
 /// What a store does when it is read.
 #[derive(Clone, Copy, Debug)]
@@ -53,16 +53,16 @@ impl Store for Fake {
 }
 
 /// A reading with one lease, whose epoch is the number of the read.
-fn taken(read: u64) -> Taken {
+fn taken(read: u64) -> ReadOutput {
     let now = StoreTime::from_unix_seconds(1_800_000_000).unwrap();
-    let row = Row {
+    let row = LeaseRecord {
         lease: Some("a".into()),
         holder: Some("h".into()),
         epoch: Some(Epoch(read)),
         expires_at: Some(now.plus(Duration::from_secs(10))),
         progress_at: Some(now),
         progress_epoch: Some(Epoch(read)),
-        ..Row::default()
+        ..LeaseRecord::default()
     };
     let reading = Reading {
         store_now: now,
@@ -73,7 +73,7 @@ fn taken(read: u64) -> Taken {
         last_kept: None,
     };
     let at = At { began: Duration::from_secs(read), ended: Duration::from_secs(read) };
-    Taken { reading, at, clock_offset: 0.0 }
+    ReadOutput { reading, at, clock_offset: 0.0 }
 }
 
 #[derive(Debug)]
@@ -104,7 +104,7 @@ impl Handle {
     }
 }
 
-fn source(name: &str, does: Does) -> (Observable, Handle) {
+fn source(name: &str, does: Does) -> (SourceSetup, Handle) {
     let does = Arc::new(Mutex::new(does));
     let reads = Arc::new(AtomicUsize::new(0));
     let rules = Rules {
@@ -114,10 +114,10 @@ fn source(name: &str, does: Does) -> (Observable, Handle) {
         max_leases: 10,
         resolution: Duration::ZERO,
     };
-    let observable = Observable {
+    let observable = SourceSetup {
         name: name.into(),
         store: Box::new(Fake { does: Arc::clone(&does), reads: Arc::clone(&reads) }),
-        memory: Memory::new(name.into(), rules, TokenKey::new(b"key"), Arc::new(Expecting)),
+        memory: SourceTracker::new(name.into(), rules, TokenKey::new(b"key"), Arc::new(Expecting)),
         timeout: Duration::from_secs(5),
         reuse_for: Duration::from_secs(1),
     };
@@ -291,7 +291,7 @@ async fn a_continued_source_keeps_its_store_and_what_is_known_and_any_other_begi
     let (continued, unused) = source("source-1", Does::Fail);
     let (anew, fresh) = source("source-2", Does::Fail);
     let (added, _) = source("source-3", Does::Answer(Duration::ZERO));
-    let sources = vec![(added, Beginning::Continued), (anew, Beginning::Anew), (continued, Beginning::Continued)];
+    let sources = vec![(added, Continuity::Continued), (anew, Continuity::Anew), (continued, Continuity::Continued)];
     let after = before.followed_by(Exposition::without(|_| false), sources).await.unwrap();
     let observed = after.observe(within(1.0)).await;
     let names: Vec<_> = observed.iter().map(|observed| &*observed.snapshot.source).collect();
@@ -313,7 +313,7 @@ async fn one_observer_follows_another_only_after_the_read_under_way_and_both_ans
     let fewer = Exposition::without(|family| family == "lease_epoch");
     let (continued, _) = source("source-1", Does::Fail);
     let began = Instant::now();
-    let after = before.followed_by(fewer, vec![(continued, Beginning::Continued)]).await.unwrap();
+    let after = before.followed_by(fewer, vec![(continued, Continuity::Continued)]).await.unwrap();
     assert_eq!(began.elapsed(), Duration::from_secs(1));
     assert_eq!(said(&under_way.await.unwrap()[0]), ACTIVE);
     store.now_does(Does::Answer(Duration::ZERO));
@@ -330,7 +330,7 @@ async fn one_observer_follows_another_only_after_the_read_under_way_and_both_ans
 async fn a_read_that_does_not_end_keeps_another_observer_from_following_and_no_look_from_being_answered() {
     let (before, [stuck, _]) = observer([Does::IgnoreTheDeadline, Does::Answer(Duration::ZERO)]);
     before.observe(within(1.0)).await;
-    let continued = || ["source-1", "source-2"].map(|name| (source(name, Does::Fail).0, Beginning::Continued)).into();
+    let continued = || ["source-1", "source-2"].map(|name| (source(name, Does::Fail).0, Continuity::Continued)).into();
     let following = before.followed_by(Exposition::without(|_| false), continued());
     let failed = tokio::time::timeout(Duration::from_secs(60), following).await.unwrap().unwrap_err();
     assert_eq!(&*failed.source_name, "source-1");
@@ -344,7 +344,7 @@ async fn a_source_that_is_not_there_any_more_is_forgotten() {
     before.observe(within(1.0)).await;
     let without = before.followed_by(Exposition::without(|_| false), Vec::new()).await.unwrap();
     let (back, _) = source("source-1", Does::Answer(Duration::ZERO));
-    let again = without.followed_by(Exposition::without(|_| false), vec![(back, Beginning::Continued)]).await.unwrap();
+    let again = without.followed_by(Exposition::without(|_| false), vec![(back, Continuity::Continued)]).await.unwrap();
     let observed = again.observe(within(1.0)).await;
     assert_eq!(observed[0].snapshot.leases[0].holding().unwrap().epoch, Some(Epoch(1)), "the new store's first read");
 }

@@ -3,7 +3,7 @@
 use std::num::IntErrorKind;
 use std::time::Duration;
 
-use crate::lease::{Column, Columns, Cursor, Epoch, RowFault, StoreTime};
+use crate::lease::{Column, Columns, Cursor, Epoch, RecordFault, StoreTime};
 
 use super::ReadError;
 
@@ -86,7 +86,7 @@ pub(super) enum Value<'a> {
     Other,
 }
 
-type Decoded<T> = Result<Option<T>, RowFault>;
+type Decoded<T> = Result<Option<T>, RecordFault>;
 
 impl<'a> Value<'a> {
     /// What an untyped text stands for, where a number may be meant.
@@ -107,12 +107,12 @@ impl<'a> Value<'a> {
     }
 
     /// A name: text, or an integer written out. Empty is as good as none.
-    pub(super) fn name(self) -> Result<Option<std::borrow::Cow<'a, str>>, RowFault> {
+    pub(super) fn name(self) -> Result<Option<std::borrow::Cow<'a, str>>, RecordFault> {
         match self {
             Self::Null => Ok(None),
-            Self::Text(bytes) | Self::Untyped(bytes) if bytes.len() > LONGEST_NAME => Err(RowFault::NameTooLong),
+            Self::Text(bytes) | Self::Untyped(bytes) if bytes.len() > LONGEST_NAME => Err(RecordFault::NameTooLong),
             Self::Text(bytes) | Self::Untyped(bytes) => {
-                let text = std::str::from_utf8(bytes).map_err(|_| RowFault::Unreadable)?;
+                let text = std::str::from_utf8(bytes).map_err(|_| RecordFault::Unreadable)?;
                 Ok((!text.is_empty()).then_some(text.into()))
             }
             Self::Integer(number) => Ok(Some(number.to_string().into())),
@@ -122,7 +122,7 @@ impl<'a> Value<'a> {
             | Self::Rounded(_)
             | Self::Time(_)
             | Self::Seconds(_)
-            | Self::Other => Err(RowFault::WrongType),
+            | Self::Other => Err(RecordFault::WrongType),
         }
     }
 
@@ -132,34 +132,34 @@ impl<'a> Value<'a> {
     /// is NULL here.
     pub(super) fn time(self) -> Decoded<StoreTime> {
         let time = self.any_time()?;
-        if time.is_some_and(|time| time.unix_micros() <= 0) { Err(RowFault::OutOfRange) } else { Ok(time) }
+        if time.is_some_and(|time| time.unix_micros() <= 0) { Err(RecordFault::OutOfRange) } else { Ok(time) }
     }
 
     fn any_time(self) -> Decoded<StoreTime> {
         match self.typed() {
             Self::Null => Ok(None),
-            Self::Time(time) => time.map(Some).ok_or(RowFault::OutOfRange),
+            Self::Time(time) => time.map(Some).ok_or(RecordFault::OutOfRange),
             Self::Integer(seconds) => i64::try_from(seconds)
                 .ok()
                 .and_then(|seconds| StoreTime::from_unix_seconds(seconds).ok())
                 .map(Some)
-                .ok_or(RowFault::OutOfRange),
+                .ok_or(RecordFault::OutOfRange),
             Self::Real(seconds) | Self::Rounded(seconds) => {
-                StoreTime::from_unix_seconds_f64(seconds).map(Some).map_err(|_| RowFault::OutOfRange)
+                StoreTime::from_unix_seconds_f64(seconds).map(Some).map_err(|_| RecordFault::OutOfRange)
             }
             Self::Decimal { unscaled, scale } => micros(unscaled, scale)
                 .and_then(|micros| StoreTime::from_unix_micros(micros).ok())
                 .map(Some)
-                .ok_or(RowFault::OutOfRange),
+                .ok_or(RecordFault::OutOfRange),
             Self::Text(bytes) | Self::Untyped(bytes) => {
-                let text = std::str::from_utf8(bytes).map_err(|_| RowFault::Unreadable)?;
-                let clock = utc_clock(text).ok_or(RowFault::Unreadable)?;
-                let time = humantime::parse_rfc3339_weak(clock).map_err(|_| RowFault::Unreadable)?;
-                let since = time.duration_since(std::time::UNIX_EPOCH).map_err(|_| RowFault::OutOfRange)?;
-                let micros = i64::try_from(since.as_micros()).map_err(|_| RowFault::OutOfRange)?;
-                StoreTime::from_unix_micros(micros).map(Some).map_err(|_| RowFault::OutOfRange)
+                let text = std::str::from_utf8(bytes).map_err(|_| RecordFault::Unreadable)?;
+                let clock = utc_clock(text).ok_or(RecordFault::Unreadable)?;
+                let time = humantime::parse_rfc3339_weak(clock).map_err(|_| RecordFault::Unreadable)?;
+                let since = time.duration_since(std::time::UNIX_EPOCH).map_err(|_| RecordFault::OutOfRange)?;
+                let micros = i64::try_from(since.as_micros()).map_err(|_| RecordFault::OutOfRange)?;
+                StoreTime::from_unix_micros(micros).map(Some).map_err(|_| RecordFault::OutOfRange)
             }
-            Self::Seconds(_) | Self::Uuid(_) | Self::Other => Err(RowFault::WrongType),
+            Self::Seconds(_) | Self::Uuid(_) | Self::Other => Err(RecordFault::WrongType),
         }
     }
 
@@ -167,21 +167,21 @@ impl<'a> Value<'a> {
     pub(super) fn count(self) -> Decoded<u64> {
         match self {
             Self::Null => Ok(None),
-            Self::Integer(number) => u64::try_from(number).map(Some).map_err(|_| RowFault::OutOfRange),
+            Self::Integer(number) => u64::try_from(number).map(Some).map_err(|_| RecordFault::OutOfRange),
             Self::Text(digits) | Self::Untyped(digits) => std::str::from_utf8(digits)
                 .ok()
                 // Parsing would take a sign.
                 .filter(|digits| digits.bytes().all(|digit| digit.is_ascii_digit()))
                 .and_then(|digits| digits.parse().ok())
                 .map(Some)
-                .ok_or(RowFault::Unreadable),
+                .ok_or(RecordFault::Unreadable),
             Self::Real(_)
             | Self::Decimal { .. }
             | Self::Rounded(_)
             | Self::Time(_)
             | Self::Seconds(_)
             | Self::Uuid(_)
-            | Self::Other => Err(RowFault::WrongType),
+            | Self::Other => Err(RecordFault::WrongType),
         }
     }
 
@@ -198,13 +198,13 @@ impl<'a> Value<'a> {
             Self::Decimal { unscaled, scale } => unscaled as f64 / 10_f64.powi(scale.cast_signed()),
             Self::Real(seconds) | Self::Rounded(seconds) | Self::Seconds(seconds) => seconds,
             Self::Text(_) | Self::Untyped(_) | Self::Time(_) | Self::Uuid(_) | Self::Other => {
-                return Err(RowFault::WrongType);
+                return Err(RecordFault::WrongType);
             }
         };
         if seconds > 0.0 && seconds <= LONGEST_TTL {
             Ok(Some(Duration::from_secs_f64(seconds)))
         } else {
-            Err(RowFault::OutOfRange)
+            Err(RecordFault::OutOfRange)
         }
     }
 
@@ -220,17 +220,17 @@ impl<'a> Value<'a> {
             Self::Real(number) => Ok(Some(Cursor::Text(number.to_string().into()))),
             Self::Decimal { unscaled, scale } => Ok(Some(Cursor::Text(written(unscaled, scale).into()))),
             // Another number might look the same.
-            Self::Rounded(_) => Err(RowFault::OutOfRange),
+            Self::Rounded(_) => Err(RecordFault::OutOfRange),
             Self::Time(time) => {
-                let time = time.ok_or(RowFault::OutOfRange)?;
+                let time = time.ok_or(RecordFault::OutOfRange)?;
                 Ok(Some(Cursor::Number(time.unix_micros())))
             }
-            Self::Text(bytes) | Self::Untyped(bytes) if bytes.len() > LONGEST_NAME => Err(RowFault::OutOfRange),
+            Self::Text(bytes) | Self::Untyped(bytes) if bytes.len() > LONGEST_NAME => Err(RecordFault::OutOfRange),
             Self::Text(bytes) | Self::Untyped(bytes) => {
-                let text = std::str::from_utf8(bytes).map_err(|_| RowFault::Unreadable)?;
+                let text = std::str::from_utf8(bytes).map_err(|_| RecordFault::Unreadable)?;
                 Ok(Some(Cursor::Text(text.into())))
             }
-            Self::Seconds(_) | Self::Other => Err(RowFault::WrongType),
+            Self::Seconds(_) | Self::Other => Err(RecordFault::WrongType),
         }
     }
 }
@@ -318,7 +318,7 @@ mod tests {
             "2026-11-30T12:00:00.5Z+00:00",
             "2026-11-30T12:00:005",
         ] {
-            assert_eq!(time(text), Err(RowFault::Unreadable), "{text}");
+            assert_eq!(time(text), Err(RecordFault::Unreadable), "{text}");
         }
     }
 
@@ -329,51 +329,51 @@ mod tests {
         let decimal = |unscaled, scale| micros(Value::Decimal { unscaled, scale });
         assert_eq!(decimal(17_960_400_005, 1), Ok(Some(1_796_040_000_500_000)));
         assert_eq!(decimal(17_960_400_000_000_006, 7), Ok(Some(1_796_040_000_000_001)));
-        assert_eq!(decimal(i128::MAX, 1), Err(RowFault::OutOfRange));
+        assert_eq!(decimal(i128::MAX, 1), Err(RecordFault::OutOfRange));
         assert_eq!(micros(Value::Integer(5)), Ok(Some(5_000_000)));
         for before in [Value::Integer(-5), Value::Integer(0), Value::Real(-0.5), Value::Text(b"1970-01-01 00:00:00")] {
-            assert_eq!(micros(before), Err(RowFault::OutOfRange), "{before:?}");
+            assert_eq!(micros(before), Err(RecordFault::OutOfRange), "{before:?}");
         }
-        assert_eq!(micros(Value::Seconds(5.0)), Err(RowFault::WrongType));
+        assert_eq!(micros(Value::Seconds(5.0)), Err(RecordFault::WrongType));
         assert_eq!(micros(Value::Real(1.25)), Ok(Some(1_250_000)));
         assert_eq!(micros(Value::Text(b"1970-01-01 00:00:02.5")), Ok(Some(2_500_000)));
         assert_eq!(micros(Value::Text(b"1970-01-01T00:00:02Z")), Ok(Some(2_000_000)));
-        assert_eq!(micros(Value::Text(b"soon")), Err(RowFault::Unreadable));
-        assert_eq!(micros(Value::Text(b"\xff")), Err(RowFault::Unreadable));
+        assert_eq!(micros(Value::Text(b"soon")), Err(RecordFault::Unreadable));
+        assert_eq!(micros(Value::Text(b"\xff")), Err(RecordFault::Unreadable));
         // Milliseconds taken for seconds, and the infinities.
-        assert_eq!(micros(Value::Integer(1_796_000_000_000)), Err(RowFault::OutOfRange));
-        assert_eq!(micros(Value::Integer(i64::MAX.into())), Err(RowFault::OutOfRange));
-        assert_eq!(micros(Value::Integer(i128::MAX)), Err(RowFault::OutOfRange));
-        assert_eq!(micros(Value::Real(f64::INFINITY)), Err(RowFault::OutOfRange));
-        assert_eq!(micros(Value::Real(f64::NAN)), Err(RowFault::OutOfRange));
-        assert_eq!(micros(Value::Other), Err(RowFault::WrongType));
+        assert_eq!(micros(Value::Integer(1_796_000_000_000)), Err(RecordFault::OutOfRange));
+        assert_eq!(micros(Value::Integer(i64::MAX.into())), Err(RecordFault::OutOfRange));
+        assert_eq!(micros(Value::Integer(i128::MAX)), Err(RecordFault::OutOfRange));
+        assert_eq!(micros(Value::Real(f64::INFINITY)), Err(RecordFault::OutOfRange));
+        assert_eq!(micros(Value::Real(f64::NAN)), Err(RecordFault::OutOfRange));
+        assert_eq!(micros(Value::Other), Err(RecordFault::WrongType));
         // A store's own times, and the texts of a store without types.
         assert_eq!(micros(Value::Time(StoreTime::from_unix_micros(7).ok())), Ok(Some(7)));
-        assert_eq!(micros(Value::Time(None)), Err(RowFault::OutOfRange));
+        assert_eq!(micros(Value::Time(None)), Err(RecordFault::OutOfRange));
         assert_eq!(micros(Value::Untyped(b"2.5")), Ok(Some(2_500_000)));
         assert_eq!(micros(Value::Untyped(b"1970-01-01 00:00:02")), Ok(Some(2_000_000)));
-        assert_eq!(micros(Value::Untyped(b"inf")), Err(RowFault::OutOfRange));
-        assert_eq!(micros(Value::Untyped(b"")), Err(RowFault::Unreadable));
+        assert_eq!(micros(Value::Untyped(b"inf")), Err(RecordFault::OutOfRange));
+        assert_eq!(micros(Value::Untyped(b"")), Err(RecordFault::Unreadable));
     }
 
     #[test]
     fn counts_epochs_and_ttls_take_nothing_negative_and_nothing_but_numbers() {
-        assert_eq!(Value::Integer(-1).count(), Err(RowFault::OutOfRange));
+        assert_eq!(Value::Integer(-1).count(), Err(RecordFault::OutOfRange));
         assert_eq!(Value::Integer(0).count(), Ok(Some(0)));
         assert_eq!(Value::Integer(u64::MAX.into()).epoch(), Ok(Some(Epoch(u64::MAX))));
-        assert_eq!(Value::Integer(1 << 64).epoch(), Err(RowFault::OutOfRange));
+        assert_eq!(Value::Integer(1 << 64).epoch(), Err(RecordFault::OutOfRange));
         assert_eq!(Value::Text(b"18446744073709551615").epoch(), Ok(Some(Epoch(u64::MAX))));
-        assert_eq!(Value::Text(b"x").epoch(), Err(RowFault::Unreadable));
-        assert_eq!(Value::Real(1.0).epoch(), Err(RowFault::WrongType));
-        assert_eq!(Value::Integer(0).seconds(), Err(RowFault::OutOfRange));
-        assert_eq!(Value::Real(f64::NAN).seconds(), Err(RowFault::OutOfRange));
+        assert_eq!(Value::Text(b"x").epoch(), Err(RecordFault::Unreadable));
+        assert_eq!(Value::Real(1.0).epoch(), Err(RecordFault::WrongType));
+        assert_eq!(Value::Integer(0).seconds(), Err(RecordFault::OutOfRange));
+        assert_eq!(Value::Real(f64::NAN).seconds(), Err(RecordFault::OutOfRange));
         assert_eq!(Value::Real(0.5).seconds(), Ok(Some(Duration::from_millis(500))));
         assert_eq!(Value::Seconds(0.5).seconds(), Ok(Some(Duration::from_millis(500))));
         assert_eq!(Value::Untyped(b"0.5").seconds(), Ok(Some(Duration::from_millis(500))));
         assert_eq!(Value::Untyped(b"7").epoch(), Ok(Some(Epoch(7))));
         for digits in ["-7", "+7", " 7", "7 ", "", "7_0", "0x7", "\u{661}"] {
-            assert_eq!(Value::Untyped(digits.as_bytes()).epoch(), Err(RowFault::Unreadable), "{digits:?}");
-            assert_eq!(Value::Text(digits.as_bytes()).count(), Err(RowFault::Unreadable), "{digits:?}");
+            assert_eq!(Value::Untyped(digits.as_bytes()).epoch(), Err(RecordFault::Unreadable), "{digits:?}");
+            assert_eq!(Value::Text(digits.as_bytes()).count(), Err(RecordFault::Unreadable), "{digits:?}");
         }
         assert_eq!(Value::Untyped(b"007").epoch(), Ok(Some(Epoch(7))));
     }
@@ -386,9 +386,9 @@ mod tests {
         let uuid = *b"\x01\x23\x45\x67\x89\xab\xcd\xef\x01\x23\x45\x67\x89\xab\xcd\xef";
         assert_eq!(name(Value::Uuid(uuid)), Ok(Some("01234567-89ab-cdef-0123-456789abcdef".to_owned())));
         assert_eq!(name(Value::Text(&[b'x'; 1_024])).map(|name| name.map(|name| name.len())), Ok(Some(1_024)));
-        assert_eq!(name(Value::Text(&[b'x'; 1_025])), Err(RowFault::NameTooLong));
-        assert_eq!(name(Value::Text(b"\xc3\x28")), Err(RowFault::Unreadable));
+        assert_eq!(name(Value::Text(&[b'x'; 1_025])), Err(RecordFault::NameTooLong));
+        assert_eq!(name(Value::Text(b"\xc3\x28")), Err(RecordFault::Unreadable));
         assert_eq!(name(Value::Untyped(b"7")), Ok(Some("7".to_owned())));
-        assert_eq!(name(Value::Other), Err(RowFault::WrongType));
+        assert_eq!(name(Value::Other), Err(RecordFault::WrongType));
     }
 }

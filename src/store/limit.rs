@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use crate::lease::{Column, RejectedRow, Row, RowFault, Rules};
+use crate::lease::{Column, LeaseRecord, RecordFault, RejectedRecord, Rules};
 
 #[cfg(test)]
 mod tests;
@@ -26,11 +26,11 @@ pub struct Scope {
 /// bounds.
 #[derive(Debug)]
 pub struct RecordLimiter {
-    rows: Vec<Row>,
+    rows: Vec<LeaseRecord>,
     /// Rows that cannot be used but tell whose they are.
-    rejected: Vec<RejectedRow>,
+    rejected: Vec<RejectedRecord>,
     /// Rows that cannot be used and do not even tell that.
-    nameless: Vec<RejectedRow>,
+    nameless: Vec<RejectedRecord>,
     max_leases: usize,
     /// How many rows with a name are held before those beyond the bounds are dropped.
     threshold: usize,
@@ -48,9 +48,9 @@ pub struct RecordLimiter {
 #[derive(Debug)]
 pub struct CappedRecords {
     /// Rows that can be used.
-    pub rows: Vec<Row>,
+    pub rows: Vec<LeaseRecord>,
     /// Rows that cannot; and for each lease that has more rows than are kept, one that stands for one of those left out.
-    pub rejected: Vec<RejectedRow>,
+    pub rejected: Vec<RejectedRecord>,
     /// How many other rows were left out.
     pub over_limit: u64,
     /// The last lease by name that is kept, if others after it were left out.
@@ -89,13 +89,13 @@ impl RecordLimiter {
     }
 
     /// Takes in a row that can be used.
-    pub fn push(&mut self, row: Row) {
+    pub fn push(&mut self, row: LeaseRecord) {
         self.rows.push(row);
         self.compact_at_threshold();
     }
 
     /// Takes in a row that cannot be used.
-    pub fn reject(&mut self, row: RejectedRow) {
+    pub fn reject(&mut self, row: RejectedRecord) {
         if row.lease.is_some() {
             self.rejected.push(row);
             self.compact_at_threshold();
@@ -114,10 +114,10 @@ impl RecordLimiter {
         all_rejected.append(&mut rejected);
         // Each stands for one of the rows that were counted.
         over_limit -= incomplete.len() as u64;
-        all_rejected.extend(incomplete.into_iter().map(|lease| RejectedRow {
+        all_rejected.extend(incomplete.into_iter().map(|lease| RejectedRecord {
             lease: Some(lease),
             column: Column::Lease,
-            fault: RowFault::OverLimit,
+            fault: RecordFault::OverLimit,
         }));
         CappedRecords { rows, rejected: all_rejected, over_limit, last_kept }
     }
@@ -172,13 +172,13 @@ trait OfLease {
     fn lease(&self) -> Option<&Arc<str>>;
 }
 
-impl OfLease for Row {
+impl OfLease for LeaseRecord {
     fn lease(&self) -> Option<&Arc<str>> {
         self.lease.as_ref()
     }
 }
 
-impl OfLease for RejectedRow {
+impl OfLease for RejectedRecord {
     fn lease(&self) -> Option<&Arc<str>> {
         self.lease.as_ref()
     }

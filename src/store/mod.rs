@@ -46,7 +46,7 @@ pub use statement::Statement;
 pub use zone::{NoZone, SessionZone, Zone};
 
 /// What the future of a read gives.
-pub type ReadResult = Result<Taken, ReadError>;
+pub type ReadResult = Result<ReadOutput, ReadError>;
 
 /// One source's store.
 pub trait Store: fmt::Debug + Send {
@@ -61,7 +61,7 @@ pub trait Store: fmt::Debug + Send {
 
 /// A reading and when it was taken.
 #[derive(Debug)]
-pub struct Taken {
+pub struct ReadOutput {
     /// The reading.
     pub reading: Reading,
     /// Between what moments, on the exporter's monotonic clock, the store's snapshot was made.

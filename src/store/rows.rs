@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use super::column::{Value, reported};
-use super::{CappedRecords, ReadError, RecordLimiter, Scope, Taken};
-use crate::lease::{At, Column, Reading, RejectedRow, Row, RowFault, StoreTime};
+use super::{CappedRecords, ReadError, ReadOutput, RecordLimiter, Scope};
+use crate::lease::{At, Column, LeaseRecord, Reading, RecordFault, RejectedRecord, StoreTime};
 
 /// Rows as they are decoded.
 #[derive(Debug)]
@@ -60,23 +60,25 @@ impl Decoder {
                 Ok(Some(name)) if !self.rows.admits(&name) => return Ok(()),
                 Ok(name) => name.map(Arc::from),
                 Err(fault) => {
-                    self.rows.reject(RejectedRow { lease: None, column: Column::Lease, fault });
+                    self.rows.reject(RejectedRecord { lease: None, column: Column::Lease, fault });
                     return Ok(());
                 }
             },
         };
-        let mut decoded = Row { lease, ..Row::default() };
+        let mut decoded = LeaseRecord { lease, ..LeaseRecord::default() };
         for (at, column) in self.columns.iter().enumerate() {
             if let Err(fault) = decode(&mut decoded, *column, value_at(at)) {
-                self.rows.reject(RejectedRow { lease: decoded.lease, column: *column, fault });
+                self.rows.reject(RejectedRecord { lease: decoded.lease, column: *column, fault });
                 return Ok(());
             }
         }
         match decoded {
-            Row { lease: Some(_), .. } => self.rows.push(decoded),
+            LeaseRecord { lease: Some(_), .. } => self.rows.push(decoded),
             // The one row of a source without leases, which carries the clock alone.
-            Row { holder: None, epoch: None, acquired_at: None, renewed_at: None, expires_at: None, .. } => {}
-            _ => self.rows.reject(RejectedRow { lease: None, column: Column::Lease, fault: RowFault::NoName }),
+            LeaseRecord {
+                holder: None, epoch: None, acquired_at: None, renewed_at: None, expires_at: None, ..
+            } => {}
+            _ => self.rows.reject(RejectedRecord { lease: None, column: Column::Lease, fault: RecordFault::NoName }),
         }
         Ok(())
     }
@@ -85,10 +87,10 @@ impl Decoder {
     ///
     /// # Errors
     /// There was no row, so there is no clock.
-    pub(super) fn finish(self, at: At, wall_clock: f64) -> Result<Taken, ReadError> {
+    pub(super) fn finish(self, at: At, wall_clock: f64) -> Result<ReadOutput, ReadError> {
         let store_now = self.store_now.ok_or_else(no_row)?;
         let CappedRecords { rows, rejected, over_limit, last_kept } = self.rows.finish();
-        Ok(Taken {
+        Ok(ReadOutput {
             reading: Reading { store_now, columns: reported(&self.columns), rows, rejected, over_limit, last_kept },
             at,
             clock_offset: store_now.unix_seconds() - wall_clock,
@@ -104,7 +106,7 @@ fn store_now(value: Value<'_>) -> Result<StoreTime, ReadError> {
 }
 
 /// Decodes one value into its place.
-pub(super) fn decode(row: &mut Row, column: Column, value: Value<'_>) -> Result<(), RowFault> {
+pub(super) fn decode(row: &mut LeaseRecord, column: Column, value: Value<'_>) -> Result<(), RecordFault> {
     match column {
         Column::StoreNow | Column::Lease => {}
         Column::Holder => row.holder = value.name()?.map(|name| name.into_owned().into()),

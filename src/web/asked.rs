@@ -2,14 +2,14 @@
 
 use percent_encoding::percent_decode_str;
 
-use crate::observer::Chosen;
+use crate::observer::SourceSelection;
 
 /// The sources that a query names: `?source=a&source=b`. Whatever else it has in it is ignored.
-pub(super) fn sources(query: &str) -> Chosen {
+pub(super) fn sources(query: &str) -> SourceSelection {
     let pairs = query.split('&');
     let pairs = pairs.map(|pair| pair.split_once('=').unwrap_or((pair, "")));
     let named: Vec<String> = pairs.filter(|(name, _)| form(name) == "source").map(|(_, value)| form(value)).collect();
-    if named.is_empty() { Chosen::All } else { Chosen::Named(named) }
+    if named.is_empty() { SourceSelection::All } else { SourceSelection::Named(named) }
 }
 
 /// A source and its lease that a path names: `source/lease`. Slashes in the lease's name may stand as they are.
@@ -33,10 +33,10 @@ mod tests {
 
     #[test]
     fn a_query_names_sources_and_everything_else_in_it_is_ignored() {
-        let named = |names: &[&str]| Chosen::Named(names.iter().map(|&name| name.to_owned()).collect());
+        let named = |names: &[&str]| SourceSelection::Named(names.iter().map(|&name| name.to_owned()).collect());
         for (query, chosen) in [
-            ("", Chosen::All),
-            ("any=query&sources=a&Source=a", Chosen::All),
+            ("", SourceSelection::All),
+            ("any=query&sources=a&Source=a", SourceSelection::All),
             ("source=a", named(&["a"])),
             ("x=1&source=a&y&source=b&source=a", named(&["a", "b", "a"])),
             ("s%6Furce=a%2Db+c", named(&["a-b c"])),

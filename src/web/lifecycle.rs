@@ -16,7 +16,7 @@ const WAITING: usize = 16;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reloaded {
     /// It is.
-    Taken,
+    ReadOutput,
     /// It cannot be used, so the one before stays.
     Refused,
     /// It is, but the web configuration beside it cannot be used, so of that the one before stays.
@@ -66,7 +66,7 @@ pub(super) async fn answer(reloader: Option<&Reloader>, method: &Method, headers
         return reply::refusal(StatusCode::FORBIDDEN, "a page of another site may not ask for this\n");
     }
     match reloader.reload().await {
-        Some(Reloaded::Taken) => reply::content(reply::TEXT, "OK\n"),
+        Some(Reloaded::ReadOutput) => reply::content(reply::TEXT, "OK\n"),
         Some(Reloaded::Refused) => reply::refusal(
             StatusCode::INTERNAL_SERVER_ERROR,
             "the configuration cannot be used: the one before stays; the log says more\n",

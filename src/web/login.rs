@@ -147,7 +147,7 @@ impl Login {
     }
 
     /// Waits to be checked, unless too many others of the same peer do.
-    fn wait(&self, peer: Peer, code: Code) -> Option<Waiting<'_>> {
+    fn wait(&self, peer: Peer, code: Code) -> Option<WaitLimit<'_>> {
         let mut waiting = self.waiting();
         let mut others: Vec<Code> =
             waiting.iter().filter(|(of, other)| *of == peer && *other != code).map(|(_, other)| *other).collect();
@@ -157,7 +157,7 @@ impl Login {
             return None;
         }
         waiting.push((peer, code));
-        Some(Waiting { login: self, peer, code })
+        Some(WaitLimit { login: self, peer, code })
     }
 
     fn waiting(&self) -> MutexGuard<'_, Vec<(Peer, Code)>> {
@@ -194,13 +194,13 @@ impl Login {
 }
 
 /// A login that waits to be checked.
-struct Waiting<'a> {
+struct WaitLimit<'a> {
     login: &'a Login,
     peer: Peer,
     code: Code,
 }
 
-impl Drop for Waiting<'_> {
+impl Drop for WaitLimit<'_> {
     fn drop(&mut self) {
         let mut waiting = self.login.waiting();
         let own = waiting.iter().position(|(peer, code)| *peer == self.peer && *code == self.code);

@@ -55,7 +55,7 @@ use std::sync::Arc;
 use tokio::time::Instant;
 
 use crate::expose::{Encoding, Format};
-use crate::observer::{CachedReading, Chosen, Encoded, NotConfigured, PartialView, Waiting};
+use crate::observer::{CachedReading, Encoded, NotConfigured, PartialView, SourceSelection, WaitLimit};
 
 pub use authenticator::Authenticator;
 pub use body::ResponseBody;
@@ -69,7 +69,7 @@ pub use server::{Limits, serve};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Scrape {
     /// Of which sources.
-    pub sources: Chosen,
+    pub sources: SourceSelection,
     /// In which format.
     pub format: Format,
     /// Whether compressed.
@@ -82,7 +82,7 @@ pub trait Content: Send + Sync + 'static {
     ///
     /// # Errors
     /// When one of them is not.
-    fn configured(&self, sources: &Chosen) -> Result<(), NotConfigured>;
+    fn configured(&self, sources: &SourceSelection) -> Result<(), NotConfigured>;
 
     /// The metrics, in pieces that are sent one after the other without being joined.
     fn metrics(&self, scrape: Scrape, deadline: Instant)
@@ -91,7 +91,7 @@ pub trait Content: Send + Sync + 'static {
     /// What the JSON is rendered from.
     fn readings(
         &self,
-        sources: Chosen,
+        sources: SourceSelection,
         deadline: Instant,
     ) -> impl Future<Output = Result<Vec<Arc<CachedReading>>, NotConfigured>> + Send;
 
@@ -99,8 +99,8 @@ pub trait Content: Send + Sync + 'static {
     /// for it has until the deadline.
     fn partial_views(
         &self,
-        sources: Chosen,
-        waiting: Waiting,
+        sources: SourceSelection,
+        waiting: WaitLimit,
         deadline: Instant,
     ) -> impl Future<Output = Result<Vec<PartialView>, NotConfigured>> + Send;
 

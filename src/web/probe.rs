@@ -8,7 +8,7 @@ use tokio::time::{Instant, timeout};
 use super::Content;
 use super::reply::{self, Reply};
 use crate::lease::State;
-use crate::observer::{Chosen, NotConfigured};
+use crate::observer::{NotConfigured, SourceSelection};
 
 /// What its path begins with.
 pub(super) const BEFORE: &str = "/leases/";
@@ -28,7 +28,7 @@ pub(super) fn named(path: &str) -> Option<&str> {
 ///
 /// It reads its source as a scrape does and shares its reading, but waits less; a reading that takes longer goes on without it.
 pub(super) async fn answer(content: &impl Content, source: String, lease: &str, deadline: Instant) -> Reply {
-    let chosen = Chosen::Named(vec![source]);
+    let chosen = SourceSelection::Named(vec![source]);
     let observed = match timeout(PATIENCE, content.readings(chosen, deadline)).await {
         Ok(Ok(observed)) => observed,
         Ok(Err(NotConfigured)) => return reply::error(StatusCode::NOT_FOUND),

@@ -21,7 +21,7 @@ use super::{Content, Scrape, asked, probe};
 use crate::clock;
 use crate::expose::page::{Looked, Now, Rendered, View};
 use crate::expose::{Encoding, json, page};
-use crate::observer::{self, Chosen, Encoded, NotConfigured, PartialView, Waiting, encoded};
+use crate::observer::{self, Encoded, NotConfigured, PartialView, SourceSelection, WaitLimit, encoded};
 
 /// How the router is set up.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -179,8 +179,8 @@ impl<C: Content> Router<C> {
         let (sources, reply) = match shown {
             Shown::Metrics => (asked::sources(query), reply::metrics(accept::accepted(headers).content_type, unmade)),
             Shown::Leases => (asked::sources(query), reply::json(unmade)),
-            Shown::LeasesPage => (Chosen::All, reply::page(true, unmade)),
-            Shown::Live => (Chosen::All, reply::fragment(unmade, None)),
+            Shown::LeasesPage => (SourceSelection::All, reply::page(true, unmade)),
+            Shown::Live => (SourceSelection::All, reply::fragment(unmade, None)),
             // Whether there is such a lease only its source can say.
             Shown::Lease(_) | Shown::LeasePage => return None,
         };
@@ -190,7 +190,7 @@ impl<C: Content> Router<C> {
     async fn metrics(
         &self,
         headers: &HeaderMap,
-        sources: Chosen,
+        sources: SourceSelection,
         encoding: Encoding,
         deadline: Instant,
     ) -> Result<Reply, Refused> {
@@ -199,21 +199,21 @@ impl<C: Content> Router<C> {
         Ok(reply::metrics(content_type, body))
     }
 
-    async fn leases(&self, sources: Chosen, encoding: Encoding, deadline: Instant) -> Result<Reply, Refused> {
+    async fn leases(&self, sources: SourceSelection, encoding: Encoding, deadline: Instant) -> Result<Reply, Refused> {
         let readings = self.content.readings(sources, deadline).await?;
         observer::json(&readings, encoding).await.map(reply::json).ok_or(Refused::NotRendered)
     }
 
     async fn lease(&self, named: &str, encoding: Encoding, deadline: Instant) -> Result<Reply, Refused> {
         let (source, lease) = asked::lease(named).ok_or(Refused::NoSuchLease)?;
-        let readings = self.content.readings(Chosen::Named(vec![source]), deadline).await?;
+        let readings = self.content.readings(SourceSelection::Named(vec![source]), deadline).await?;
         let json = readings.first().and_then(|reading| json::lease_to_vec(&reading.snapshot, &lease));
         let json = json.ok_or(Refused::NoSuchLease)?.map_err(Refused::json)?;
         Ok(reply::json(encoded(vec![json.into()], encoding)))
     }
 
     async fn page(&self, view: View, encoding: Encoding, deadline: Instant) -> Result<Reply, Refused> {
-        let partial_views = partial_views(&*self.content, &view, Waiting::AsLongAsUsual, deadline).await;
+        let partial_views = partial_views(&*self.content, &view, WaitLimit::AsLongAsUsual, deadline).await;
         let (sources, telemetry_path) = (self.content.sources(), self.telemetry_path.clone());
         let render = move || {
             let page = page::page(&view, &looks(&partial_views), &sources, now(), &telemetry_path);
@@ -231,7 +231,7 @@ impl<C: Content> Router<C> {
         encoding: Encoding,
         deadline: Instant,
     ) -> Result<Reply, Refused> {
-        let partial_views = partial_views(&*self.content, &view, Waiting::Briefly, deadline).await;
+        let partial_views = partial_views(&*self.content, &view, WaitLimit::Briefly, deadline).await;
         if let Some(fragment) = self.fragments.rendered(&view, encoding, &partial_views) {
             return Ok(fragment.reply(headers));
         }
@@ -297,8 +297,8 @@ impl Refused {
 }
 
 /// What is known of the sources that a view shows. No other is looked at, and none if the one that it names is none.
-async fn partial_views(content: &impl Content, view: &View, waiting: Waiting, deadline: Instant) -> Vec<PartialView> {
-    let sources = view.source().map_or(Chosen::All, |source| Chosen::Named(vec![source.to_owned()]));
+async fn partial_views(content: &impl Content, view: &View, waiting: WaitLimit, deadline: Instant) -> Vec<PartialView> {
+    let sources = view.source().map_or(SourceSelection::All, |source| SourceSelection::Named(vec![source.to_owned()]));
     content.partial_views(sources, waiting, deadline).await.unwrap_or_default()
 }
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 use lease_exporter::clock;
 use lease_exporter::command::sources;
 use lease_exporter::config::{Config, Families};
-use lease_exporter::lease::{At, Memory, SourceSnapshot, TokenKey};
+use lease_exporter::lease::{At, SourceSnapshot, SourceTracker, TokenKey};
 use lease_exporter::store::{ReadError, Store};
 use tokio::runtime::Runtime;
 use tokio::time::Instant;
@@ -15,7 +15,7 @@ use tokio::time::Instant;
 pub(crate) struct Looks {
     runtime: Runtime,
     store: Box<dyn Store>,
-    memory: Memory,
+    memory: SourceTracker,
     /// How much later than it is the exporter believes to be.
     ahead: Duration,
 }
@@ -38,7 +38,8 @@ impl Looks {
         let inside = runtime.enter();
         let store = sources::store(&source);
         drop(inside);
-        let memory = Memory::new(source.name, source.rules, TokenKey::new(b"a key of sixteen bytes"), source.policies);
+        let memory =
+            SourceTracker::new(source.name, source.rules, TokenKey::new(b"a key of sixteen bytes"), source.policies);
         Self { runtime, store, memory, ahead: Duration::ZERO }
     }
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use lease_exporter::lease::{
-    Clock, Column, Kind, Memory, Policies, Policy, ReadFailure, Reason, Rules, SourceSnapshot, TokenKey, Work,
+    Clock, Column, Kind, Policies, Policy, ReadFailure, Reason, Rules, SourceSnapshot, SourceTracker, TokenKey, Work,
 };
 use lease_exporter::preset::{Dialect, Preset};
 use lease_exporter::store::Scope;
@@ -102,7 +102,7 @@ pub struct Exporter {
     view: &'static View,
     mistake: Mistake,
     query: Query,
-    memory: Memory,
+    memory: SourceTracker,
     last: Option<SourceSnapshot>,
     scrape_at: Duration,
 }
@@ -189,7 +189,7 @@ impl Exporter {
     }
 }
 
-fn memory(view: &View, mistake: Mistake) -> Memory {
+fn memory(view: &View, mistake: Mistake) -> SourceTracker {
     let rules = Rules {
         kind: Kind::Standing,
         clock: Clock::Store,
@@ -203,7 +203,7 @@ fn memory(view: &View, mistake: Mistake) -> Memory {
         _ => STALL_AFTER,
     };
     let policy = Policy { stall_after, work: view.work, ..Policy::default() };
-    Memory::new("documents".into(), rules, TokenKey::new(b"key"), Arc::new(OnePolicy(Arc::new(policy))))
+    SourceTracker::new("documents".into(), rules, TokenKey::new(b"key"), Arc::new(OnePolicy(Arc::new(policy))))
 }
 
 /// The reference preset's query, without some of its columns.

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use lease_exporter::lease::{
-    Age, Authority, Due, Evidence, Observation, Progress, Reason, State, Status, Tenure, Unseen,
+    Age, Authority, Due, Evidence, Observation, Progress, Reason, State, Status, Tenure, UnknownCause,
 };
 use lease_exporter::scheduler::InstanceToken;
 
@@ -124,9 +124,9 @@ impl Oracle {
             return Err(format!("the authority is not true: {}", truth()));
         }
         match &status.observation {
-            Observation::Unseen(Unseen::Source(_)) => Ok(()),
-            Observation::Unseen(_) => Err(format!("the record was fine: {}", truth())),
-            Observation::Seen(evidence) => {
+            Observation::Unknown(UnknownCause::Source(_)) => Ok(()),
+            Observation::Unknown(_) => Err(format!("the record was fine: {}", truth())),
+            Observation::Known(evidence) => {
                 self.check_evidence(evidence, now).map_err(|what| format!("{what}: {}", truth()))
             }
         }

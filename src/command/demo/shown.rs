@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::lease::{Dated, Progress, Reason, State, Status};
+use crate::lease::{DatedAge, Progress, Reason, State, Status};
 
 /// What the exporter shows of the lease.
 #[derive(Clone, Debug, PartialEq)]
@@ -35,7 +35,7 @@ impl Shown {
             state: status.verdict.state,
             reason: status.verdict.reason,
             sentence: status.sentence().to_string(),
-            lease_age: status.holding().map(|holding| holding.renewed).as_ref().and_then(Dated::shown),
+            lease_age: status.holding().map(|holding| holding.renewed).as_ref().and_then(DatedAge::shown),
             progress_age,
         }
     }

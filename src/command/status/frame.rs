@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::super::terminal::{Size, Style, waiting_text};
 use super::painted;
 use crate::expose::table::Names;
-use crate::expose::{Counts, SEVERITY, cut, table, worst_first};
+use crate::expose::{SEVERITY, StateCounts, cut, table, worst_first};
 use crate::lease::{Readable, SourceSnapshot, State, Status};
 
 /// What there is to show.
@@ -24,7 +24,7 @@ pub(super) struct Shown<'a> {
 /// The lines for a terminal of this size: never more than it has, none wider.
 pub(super) fn frame(shown: &Shown<'_>, size: Size, colour: bool) -> Vec<String> {
     let style = |style: Style, text: String| if colour { style.paint(&text) } else { text };
-    let counts = Counts::of(shown.snapshots);
+    let counts = StateCounts::of(shown.snapshots);
     let every = Readable(shown.every);
     let title = format!("lease-exporter status, every {every}: {}; Ctrl-C ends it", shown.time);
     let mut lines = vec![style(Style::Bold, cut(&title, size.columns)), tally(counts, size.columns, colour)];
@@ -40,7 +40,7 @@ pub(super) fn frame(shown: &Shown<'_>, size: Size, colour: bool) -> Vec<String> 
 }
 
 /// How many leases there are in each state.
-fn tally(counts: Counts, columns: usize, colour: bool) -> String {
+fn tally(counts: StateCounts, columns: usize, colour: bool) -> String {
     let mut text = format!("{} leases", counts.total());
     let mut places = Vec::new();
     for state in SEVERITY.into_iter().filter(|state| counts.in_state(*state) > 0) {

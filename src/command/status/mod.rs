@@ -18,7 +18,7 @@ use super::serve::{CONFIG_FILE, LogArguments, block_on};
 use super::terminal::{Style, can_rewrite, shows_colour};
 use super::{Failure, sources};
 use crate::duration::{Zero, duration};
-use crate::expose::{Counts, table};
+use crate::expose::{StateCounts, table};
 use crate::lease::{SourceSnapshot, State};
 
 pub(super) const MANUAL: Manual = Manual {
@@ -32,8 +32,8 @@ pub(super) const MANUAL: Manual = Manual {
     ],
     environment: &[CONFIG_FILE, NO_COLOR],
     exits: &[
-        (Exit::Well, "every lease is active or idle"),
-        (Exit::Amiss, "a lease is stalled or has no leader, and none is unknown"),
+        (Exit::Ok, "every lease is active or idle"),
+        (Exit::Unhealthy, "a lease is stalled or has no leader, and none is unknown"),
         (Exit::Unknown, "a lease is unknown, or a source could not be read"),
     ],
 };
@@ -120,14 +120,14 @@ fn painted(text: &str, line: &table::Line) -> String {
 
 /// The exit code for what was seen.
 fn exit(snapshots: &[&SourceSnapshot]) -> Exit {
-    let counts = Counts::of(snapshots);
+    let counts = StateCounts::of(snapshots);
     let any = |state| counts.in_state(state) > 0;
     let unread = snapshots.iter().any(|snapshot| snapshot.health.outcome.is_err());
     if unread || any(State::Unknown) {
         Exit::Unknown
     } else if any(State::Stalled) || any(State::NoLeader) {
-        Exit::Amiss
+        Exit::Unhealthy
     } else {
-        Exit::Well
+        Exit::Ok
     }
 }

@@ -19,7 +19,7 @@ fn named_in_table(text: &str, heading: &str) -> BTreeSet<String> {
 
 #[test]
 fn the_readme_lists_the_metrics_that_there_are() {
-    let there_are = names().chain(crate::own::Own::NAMES).map(str::to_owned).collect();
+    let there_are = names().chain(crate::self_metrics::SelfMetrics::NAMES).map(str::to_owned).collect();
     assert_eq!(named_in_table(&file("README.md"), "\n## Metrics\n"), there_are);
 }
 
@@ -53,7 +53,7 @@ fn names_follow_the_conventions() {
 
 #[test]
 fn what_the_exporter_says_of_itself_is_what_it_names() {
-    let own = crate::own::Own::new().unwrap();
+    let own = crate::self_metrics::SelfMetrics::new().unwrap();
     own.web_config().unwrap().succeeded(Some(2e9));
     let text = own.text(crate::expose::Format::Text);
     let heads: BTreeSet<_> = text
@@ -61,5 +61,5 @@ fn what_the_exporter_says_of_itself_is_what_it_names() {
         .filter_map(|line| line.strip_prefix("# TYPE ")?.split(' ').next())
         .filter(|name| !name.starts_with("process_"))
         .collect();
-    assert_eq!(heads, crate::own::Own::NAMES.into_iter().collect());
+    assert_eq!(heads, crate::self_metrics::SelfMetrics::NAMES.into_iter().collect());
 }

@@ -144,7 +144,7 @@ fn the_schema_has_the_labels_that_there_are() {
     assert_eq!(listed("progress/properties/state"), strings(&ProgressState::ALL));
     assert_eq!(listed("health/properties/kind"), strings(&Kind::ALL));
     assert_eq!(listed("readFailure"), strings(&ReadFailure::ALL));
-    assert_eq!(listed("health/properties/rows_rejected_total/propertyNames"), strings(&RowFault::ALL));
+    assert_eq!(listed("health/properties/rows_rejected_total/propertyNames"), strings(&RecordFault::ALL));
 }
 
 fn strings(labels: &[impl ToString]) -> BTreeSet<String> {
@@ -162,7 +162,7 @@ fn no_holder_is_named() {
 #[test]
 fn an_epoch_beyond_what_a_double_holds_is_exact() {
     let mut snapshot = sample::many(1);
-    let Observation::Seen(evidence) = &mut snapshot.leases[0].observation else { panic!("not seen") };
+    let Observation::Known(evidence) = &mut snapshot.leases[0].observation else { panic!("not seen") };
     let Tenure::Holder(holding) = &mut evidence.tenure else { panic!("not held") };
     holding.epoch = Some(Epoch(u64::MAX));
     let json = String::from_utf8(to_vec(&[Arc::new(snapshot)])).unwrap();

@@ -21,7 +21,7 @@ impl ExposedFamily<OfLease> {
                     lines.integer(tail, u64::from(at == current));
                 }
             }
-            OfLease::Told(_, _, told) => lines.integer(&self.tails[told(status)], 1),
+            OfLease::LabelEnum(_, _, told) => lines.integer(&self.tails[told(status)], 1),
             OfLease::Holders => {
                 for token in holders(status) {
                     lines.labelled("holder", token.as_str());
@@ -54,7 +54,7 @@ impl ExposedFamily<OfLease> {
     /// have the same lines.
     pub(super) fn encode(&self, values: &mut Vec<u8>, status: &Status) {
         match self.samples {
-            OfLease::StateSet(_, index) | OfLease::Told(_, _, index) => {
+            OfLease::StateSet(_, index) | OfLease::LabelEnum(_, _, index) => {
                 values.extend_from_slice(&index(status).to_ne_bytes());
             }
             OfLease::Holders => {
@@ -106,7 +106,7 @@ impl ExposedFamily<OfSource> {
                     lines.integer(TAIL, value);
                 }
             }
-            OfSource::Told(_, _, told) => lines.integer(&self.tails[told(snapshot)], 1),
+            OfSource::LabelEnum(_, _, told) => lines.integer(&self.tails[told(snapshot)], 1),
             OfSource::Counters(_, _, count) => {
                 for (at, tail) in self.tails.iter().enumerate() {
                     lines.integer(tail, count(&snapshot.health, at));

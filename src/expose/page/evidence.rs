@@ -11,7 +11,8 @@ use super::view::View;
 use super::{Looked, Now, words};
 use crate::expose::visible::Visible;
 use crate::lease::{
-    Alert, Anomaly, Dated, Due, Evidence, Policy, Progress, Readable, SourceSnapshot, Status, StoreTime, Tenure, Work,
+    Alert, Anomaly, DatedAge, Due, Evidence, Policy, Progress, Readable, SourceSnapshot, Status, StoreTime, Tenure,
+    Work,
 };
 
 /// What is between the header and the end of the page of one lease.
@@ -87,7 +88,7 @@ impl Opened {
 }
 
 impl AgeView {
-    fn of(what: &'static str, dated: &Dated, stored: Option<StoreTime>) -> Self {
+    fn of(what: &'static str, dated: &DatedAge, stored: Option<StoreTime>) -> Self {
         Self {
             what,
             bounds: words::bounds(dated.age),

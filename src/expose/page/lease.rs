@@ -9,7 +9,10 @@ use super::picture::{Bar, Mark, Scale};
 use super::view::link_to;
 use super::{Looked, Now, words};
 use crate::lease::Readable;
-use crate::lease::{Anomaly, Answer, Authority, Dated, Due, Holding, Left, Progress, State, Status, Tenure, Under};
+use crate::lease::{
+    Anomaly, Answer, Authority, DatedAge, Due, HolderEvidence, Progress, ProgressEpoch, RemainingTtl, State, Status,
+    Tenure,
+};
 
 /// One lease: its state and since when, the two facts it follows from, and the details.
 pub(super) struct LeaseView {
@@ -148,7 +151,7 @@ fn waiting(status: &Status) -> Option<Fact> {
     })
 }
 
-fn ago(what: &str, dated: &Dated) -> String {
+fn ago(what: &str, dated: &DatedAge) -> String {
     match words::age(dated) {
         age if age == words::NOT_KNOWN => format!("{what}, when unknown"),
         age => format!("{what} {age} ago"),
@@ -159,7 +162,9 @@ fn details(status: &Status) -> Vec<Detail> {
     let Some(evidence) = status.evidence() else { return Vec::new() };
     let epoch = epoch(status).map_or_else(|| "not known".to_owned(), |epoch| epoch.to_string());
     let mut details = vec![Detail::new("epoch", epoch)];
-    if let Progress::Made { epoch: Some(epoch), under: Under::Earlier | Under::Later, .. } = evidence.progress {
+    if let Progress::Made { epoch: Some(epoch), under: ProgressEpoch::Earlier | ProgressEpoch::Later, .. } =
+        evidence.progress
+    {
         details.push(Detail::new("progress under epoch", epoch));
     }
     if let Some(holding) = status.holding() {
@@ -170,21 +175,23 @@ fn details(status: &Status) -> Vec<Detail> {
     details
 }
 
-fn holders(holding: &Holding) -> String {
+fn holders(holding: &HolderEvidence) -> String {
     let others = holding.others.iter().map(|token| token.to_string());
     let holders: Vec<_> = holding.holder.iter().map(|token| token.to_string()).chain(others).collect();
     if holders.is_empty() { "not named".to_owned() } else { words::some_of(&holders, 4) }
 }
 
-fn expires(left: Left, authority: Authority) -> String {
+fn expires(left: RemainingTtl, authority: Authority) -> String {
     let readable = |micros: i64| Readable(Duration::from_micros(micros.unsigned_abs()));
     match left {
-        Left::WhilePresent => "never while its record is there".to_owned(),
-        Left::NotKnown => "not known".to_owned(),
-        Left::Micros { at_most, .. } if authority == Authority::Expired => format!("{} ago", readable(at_most.min(0))),
-        Left::Micros { at_least: Some(at_least), .. } if at_least > 0 => format!("in {}", readable(at_least)),
-        Left::Micros { at_most, .. } if at_most > 0 => format!("within {}", readable(at_most)),
-        Left::Micros { .. } => "perhaps already".to_owned(),
+        RemainingTtl::WhilePresent => "never while its record is there".to_owned(),
+        RemainingTtl::NotKnown => "not known".to_owned(),
+        RemainingTtl::Micros { at_most, .. } if authority == Authority::Expired => {
+            format!("{} ago", readable(at_most.min(0)))
+        }
+        RemainingTtl::Micros { at_least: Some(at_least), .. } if at_least > 0 => format!("in {}", readable(at_least)),
+        RemainingTtl::Micros { at_most, .. } if at_most > 0 => format!("within {}", readable(at_most)),
+        RemainingTtl::Micros { .. } => "perhaps already".to_owned(),
     }
 }
 

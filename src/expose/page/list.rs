@@ -7,7 +7,7 @@ use super::lease::{LeaseView, abridged};
 use super::source::SourceView;
 use super::trouble::Trouble;
 use super::view::{Filter, LEASES_A_PAGE, View};
-use super::{Counts, Looked, Now, SEVERITY, words};
+use super::{Looked, Now, SEVERITY, StateCounts, words};
 use crate::expose::worst_first;
 use crate::lease::{SourceSnapshot, State, Status};
 
@@ -67,7 +67,7 @@ impl List {
         let counts = matching.iter().map(|(_, status)| status.verdict.state).collect();
         let (mut leases, more): (Vec<(&Looked<'_>, &Status)>, Vec<_>) =
             matching.into_iter().partition(|(look, status)| filter.admits(look.snapshot, status));
-        let others: Counts = others.iter().chain(&more).map(|(_, status)| status.verdict.state).collect();
+        let others: StateCounts = others.iter().chain(&more).map(|(_, status)| status.verdict.state).collect();
         let page = now.of(looks);
         leases.sort_by(|(a, one), (b, other)| worst_first(a.snapshot, one).cmp(&worst_first(b.snapshot, other)));
         let pages = Pages::of(filter, leases.len());
@@ -138,7 +138,7 @@ impl Pages {
 
 /// What the tab of a browser shows of a page in the background: the worst first. Of a source that cannot be read the leases
 /// may never have been known, so that no count tells of it.
-fn title(filter: &Filter, counts: Counts, snapshots: &[&SourceSnapshot]) -> String {
+fn title(filter: &Filter, counts: StateCounts, snapshots: &[&SourceSnapshot]) -> String {
     let asked = snapshots.iter().filter(|snapshot| filter.asks_for(snapshot));
     let unread = asked.filter(|snapshot| snapshot.health.outcome.is_err()).count();
     let unread = (unread > 0).then(|| format!("{} unreadable", words::counted(unread, "source")));
@@ -154,7 +154,7 @@ fn title(filter: &Filter, counts: Counts, snapshots: &[&SourceSnapshot]) -> Stri
 }
 
 /// How many leases are in each of some states, the worst first; `None` where there is none.
-fn in_words(counts: Counts, shown: impl Fn(State) -> bool) -> Option<String> {
+fn in_words(counts: StateCounts, shown: impl Fn(State) -> bool) -> Option<String> {
     let states = SEVERITY.into_iter().filter(|state| shown(*state) && counts.in_state(*state) > 0);
     let words: Vec<_> = states.map(|state| format!("{} {}", counts.in_state(state), words::state(state))).collect();
     (!words.is_empty()).then(|| words.join(", "))

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::lease::{Age, Dated};
+use crate::lease::{Age, DatedAge};
 
 /// The time scale of one lease: from now at the left to twice its limit at the right, so that the limit is in the
 /// middle of every bar of the page and what reaches beyond it stands out.
@@ -35,7 +35,7 @@ impl Scale {
     }
 
     /// The bar of an age; `None` where nothing is known of it.
-    pub(super) fn bar(self, dated: &Dated) -> Option<Bar> {
+    pub(super) fn bar(self, dated: &DatedAge) -> Option<Bar> {
         let age = dated.age;
         if age == Age::UNBOUNDED {
             return None;
@@ -50,7 +50,7 @@ impl Scale {
     }
 
     /// Where on the scale a surely known age lies.
-    pub(super) fn mark(self, dated: &Dated) -> Option<Mark> {
+    pub(super) fn mark(self, dated: &DatedAge) -> Option<Mark> {
         let age = dated.shown()?;
         Some(Mark { at: format!("{:.1}", self.percent(age)), beyond: self.is_beyond(age) })
     }
@@ -69,7 +69,7 @@ impl Scale {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::lease::Basis;
+    use crate::lease::AgeSource;
 
     const fn s(seconds: u64) -> Duration {
         Duration::from_secs(seconds)
@@ -85,17 +85,17 @@ mod tests {
             (Age::between(s(60), s(120)), "10.0", Some("10.0"), false),
             (Age::at_least(s(450)), "75.0", Some("25.0"), false),
         ] {
-            let bar = scale.bar(&Dated { age, basis: Basis::Stored }).unwrap();
+            let bar = scale.bar(&DatedAge { age, basis: AgeSource::Stored }).unwrap();
             assert_eq!((bar.surely.as_str(), bar.perhaps.as_deref(), bar.beyond), (surely, perhaps, beyond), "{age:?}");
         }
-        assert!(scale.bar(&Dated { age: Age::UNBOUNDED, basis: Basis::FirstSeen }).is_none());
+        assert!(scale.bar(&DatedAge { age: Age::UNBOUNDED, basis: AgeSource::FirstSeen }).is_none());
     }
 
     #[test]
     fn a_limit_of_zero_draws_something() {
-        let bar = Scale::of_limit(s(0)).bar(&Dated { age: Age::exact(s(0)), basis: Basis::Stored }).unwrap();
+        let bar = Scale::of_limit(s(0)).bar(&DatedAge { age: Age::exact(s(0)), basis: AgeSource::Stored }).unwrap();
         assert_eq!(bar.surely, "0.0");
-        let bar = Scale::of_limit(s(0)).bar(&Dated { age: Age::exact(s(1)), basis: Basis::Stored }).unwrap();
+        let bar = Scale::of_limit(s(0)).bar(&DatedAge { age: Age::exact(s(1)), basis: AgeSource::Stored }).unwrap();
         assert_eq!((bar.surely.as_str(), bar.beyond), ("100.0", true));
     }
 }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::super::visible::Visible;
 use super::{Looked, Now, words};
-use crate::lease::{ReadFailure, Readable, RejectedRows, RowFault, SourceSnapshot};
+use crate::lease::{ReadFailure, Readable, RecordFault, RejectedRecords, SourceSnapshot};
 
 /// One source.
 pub(super) struct SourceView {
@@ -70,7 +70,7 @@ fn rejected(snapshot: &SourceSnapshot) -> Option<String> {
         1 => "1 row of the last reading was not used".to_owned(),
         rows => format!("{rows} rows of the last reading were not used"),
     };
-    let faults = RowFault::ALL.into_iter().filter(|fault| rejected.rows(*fault) > 0);
+    let faults = RecordFault::ALL.into_iter().filter(|fault| rejected.rows(*fault) > 0);
     let faults: Vec<_> = faults
         .map(|fault| format!("{} {}{}", rejected.rows(fault), words::fault(fault), named(rejected, fault)))
         .collect();
@@ -78,10 +78,10 @@ fn rejected(snapshot: &SourceSnapshot) -> Option<String> {
 }
 
 /// Whose rows had a fault, as far as that is known.
-fn named(rejected: &RejectedRows, fault: RowFault) -> String {
+fn named(rejected: &RejectedRecords, fault: RecordFault) -> String {
     let leases: Vec<_> = rejected.leases(fault).iter().map(|lease| Visible(lease).to_string()).collect();
     // Several rows may be of one lease, so how many more there are is not known.
-    let more = if leases.len() == RejectedRows::NAMED && rejected.rows(fault) > leases.len() as u64 {
+    let more = if leases.len() == RejectedRecords::NAMED && rejected.rows(fault) > leases.len() as u64 {
         ", \u{2026}"
     } else {
         ""

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::*;
 use crate::expose::{golden, sample};
-use crate::lease::{Age, Basis, Dated, Due, Observation, Progress};
+use crate::lease::{Age, AgeSource, DatedAge, Due, Observation, Progress};
 
 fn rendered_as(view: &View, snapshots: &[(SourceSnapshot, History)]) -> Rendered {
     let at = sample::now().monotonic;
@@ -177,8 +177,8 @@ fn the_oldest_due_work_is_drawn_against_its_own_limit() {
         let mut policy = *status.policy;
         policy.overdue_after = (overdue_after > 0).then(|| Duration::from_secs(overdue_after));
         status.policy = policy.into();
-        let Observation::Seen(evidence) = &mut status.observation else { panic!("it was read") };
-        let oldest = Dated { age: Age::exact(Duration::from_secs(3_600)), basis: Basis::Stored };
+        let Observation::Known(evidence) = &mut status.observation else { panic!("it was read") };
+        let oldest = DatedAge { age: Age::exact(Duration::from_secs(3_600)), basis: AgeSource::Stored };
         evidence.due = Due::Waiting { count: Some(3), oldest: Some(oldest), oldest_at: None };
         let page = list("", &[(snapshot, history)]);
         let fact = page.split("<div class=\"fact due ").nth(1)?.split("</svg>").next()?.to_owned();
@@ -214,7 +214,7 @@ fn of_those_that_need_somebody_whose_work_has_not_moved_for_longest_comes_first_
         let (mut snapshot, history) = many(ages.len());
         for (status, age) in snapshot.leases.iter_mut().zip(ages) {
             status.verdict.state = state;
-            let Observation::Seen(evidence) = &mut status.observation else { panic!("it was read") };
+            let Observation::Known(evidence) = &mut status.observation else { panic!("it was read") };
             let Progress::Made { when, .. } = &mut evidence.progress else { panic!("it has progress") };
             when.age = *age;
         }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::lease::{Age, Anomaly, Basis, Dated, Kind, ReadFailure, Readable, Reason, RowFault, State};
+use crate::lease::{Age, AgeSource, Anomaly, DatedAge, Kind, ReadFailure, Readable, Reason, RecordFault, State};
 
 /// What is said of an age of which nothing is known.
 pub(super) const NOT_KNOWN: &str = "not known";
@@ -27,15 +27,15 @@ pub(super) const fn failure(failure: ReadFailure) -> &'static str {
 }
 
 /// Why rows were not used.
-pub(super) const fn fault(fault: RowFault) -> &'static str {
+pub(super) const fn fault(fault: RecordFault) -> &'static str {
     match fault {
-        RowFault::WrongType => "with a value of the wrong type",
-        RowFault::OutOfRange => "with a value out of range",
-        RowFault::Unreadable => "with an unreadable value",
-        RowFault::NoName => "without a lease name",
-        RowFault::NameTooLong => "with a name longer than 1 KiB",
-        RowFault::Duplicate => "beside others of the same lease",
-        RowFault::OverLimit => "beyond max_leases, or beyond the 1000 of one lease",
+        RecordFault::WrongType => "with a value of the wrong type",
+        RecordFault::OutOfRange => "with a value out of range",
+        RecordFault::Unreadable => "with an unreadable value",
+        RecordFault::NoName => "without a lease name",
+        RecordFault::NameTooLong => "with a name longer than 1 KiB",
+        RecordFault::Duplicate => "beside others of the same lease",
+        RecordFault::OverLimit => "beyond max_leases, or beyond the 1000 of one lease",
     }
 }
 
@@ -51,7 +51,7 @@ pub(super) const fn anomaly(anomaly: Anomaly) -> &'static str {
 }
 
 /// An age, with its bounds where they are apart.
-pub(super) fn age(dated: &Dated) -> String {
+pub(super) fn age(dated: &DatedAge) -> String {
     match (dated.age.lower(), dated.age.upper()) {
         _ if dated.age == Age::UNBOUNDED => NOT_KNOWN.to_owned(),
         (lower, None) => format!("\u{2265}\u{2009}{}", Readable(lower)),
@@ -102,13 +102,13 @@ pub(super) fn bounds(age: Age) -> String {
 }
 
 /// Where an age comes from.
-pub(super) const fn basis(basis: Basis) -> &'static str {
+pub(super) const fn basis(basis: AgeSource) -> &'static str {
     match basis {
-        Basis::Stored => "a time in the store",
-        Basis::FirstSeen => "watching since the first look",
-        Basis::SeenToChange => "watching: it changed between two looks",
-        Basis::Future => "watching; the store\u{2019}s time lies in the future",
-        Basis::Contradicted => "watching; the store\u{2019}s time contradicts it",
+        AgeSource::Stored => "a time in the store",
+        AgeSource::FirstSeen => "watching since the first look",
+        AgeSource::SeenToChange => "watching: it changed between two looks",
+        AgeSource::Future => "watching; the store\u{2019}s time lies in the future",
+        AgeSource::Contradicted => "watching; the store\u{2019}s time contradicts it",
     }
 }
 

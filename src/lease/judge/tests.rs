@@ -24,18 +24,18 @@ fn policy() -> Policy {
     Policy { stall_after: LIMIT, overdue_after: None, work: Work::Unstated, alerts: AlertSet::default() }
 }
 
-fn exact(seconds: u64) -> Dated {
-    Dated { age: Age::exact(s(seconds)), basis: Basis::Stored }
+fn exact(seconds: u64) -> DatedAge {
+    DatedAge { age: Age::exact(s(seconds)), basis: AgeSource::Stored }
 }
 
-fn left(seconds: i64) -> Left {
-    Left::Micros { at_least: Some(seconds * 1_000_000), at_most: seconds * 1_000_000 }
+fn left(seconds: i64) -> RemainingTtl {
+    RemainingTtl::Micros { at_least: Some(seconds * 1_000_000), at_most: seconds * 1_000_000 }
 }
 
 /// Held for an hour under epoch 7, renewed two seconds ago; progress four seconds ago; nothing due.
 fn healthy() -> Evidence {
     Evidence {
-        tenure: Tenure::Holder(Holding {
+        tenure: Tenure::Holder(HolderEvidence {
             holder: Some(TokenKey::new(b"key").token("host-a")),
             others: Box::default(),
             epoch: Some(Epoch(7)),
@@ -46,14 +46,14 @@ fn healthy() -> Evidence {
             acquired_at: None,
             renewed_at: None,
         }),
-        progress: made(exact(4), Under::Current),
+        progress: made(exact(4), ProgressEpoch::Current),
         due: Due::Nothing,
         renewals_since_progress: Some(0),
     }
 }
 
-fn made(when: Dated, under: Under) -> Progress {
-    let epoch = Some(Epoch(if under == Under::Current { 7 } else { 6 }));
+fn made(when: DatedAge, under: ProgressEpoch) -> Progress {
+    let epoch = Some(Epoch(if under == ProgressEpoch::Current { 7 } else { 6 }));
     Progress::Made { when, epoch, under, at: None }
 }
 
@@ -61,7 +61,7 @@ fn waiting(count: u64, oldest: u64) -> Due {
     Due::Waiting { count: Some(count), oldest: Some(exact(oldest)), oldest_at: None }
 }
 
-fn holding(change: impl FnOnce(&mut Holding)) -> Evidence {
+fn holding(change: impl FnOnce(&mut HolderEvidence)) -> Evidence {
     let mut evidence = healthy();
     if let Tenure::Holder(holding) = &mut evidence.tenure {
         change(holding);
@@ -94,7 +94,7 @@ struct Case {
 
 fn check(cases: impl IntoIterator<Item = Case>) {
     for Case { says, kind, policy, evidence, verdict, sentence } in cases {
-        let status = status(Observation::Seen(evidence), kind, policy);
+        let status = status(Observation::Known(evidence), kind, policy);
         let Verdict { authority, progress, state, reason } = status.verdict;
         assert_eq!((authority, progress, state, reason), verdict, "{says}");
         assert_eq!(status.sentence().to_string(), sentence, "{says}");

@@ -2,7 +2,7 @@
 
 use super::*;
 
-const BRIEFLY: Waiting = Waiting::Briefly;
+const BRIEFLY: WaitLimit = WaitLimit::Briefly;
 const QUICK: Does = Does::Answer(Duration::from_millis(1));
 
 fn shown(view: &PartialView) -> (State, Reason) {
@@ -11,7 +11,7 @@ fn shown(view: &PartialView) -> (State, Reason) {
 }
 
 /// Looks as an open page does, and gives what that shows and how long it took.
-async fn view(observer: &Observer, waiting: Waiting) -> (Vec<PartialView>, Duration) {
+async fn view(observer: &Observer, waiting: WaitLimit) -> (Vec<PartialView>, Duration) {
     let began = Instant::now();
     (observer.partial_views(waiting, within(10.0)).await, began.elapsed())
 }
@@ -87,7 +87,7 @@ async fn a_reading_that_people_began_takes_the_time_that_it_needs() {
 #[tokio::test(start_paused = true)]
 async fn a_slow_source_is_waited_for_as_long_as_usual_by_who_does_not_look_again() {
     let (observer, [source]) = observer([Does::Answer(secs(3))]);
-    let usual = Waiting::AsLongAsUsual;
+    let usual = WaitLimit::AsLongAsUsual;
     observer.observe(within(10.0)).await;
     tokio::time::sleep(secs(2)).await;
     let (views, took) = view(&observer, usual).await;

@@ -7,7 +7,7 @@ use rusqlite::types::Value as Stored;
 
 use super::truth::{doubles, integers};
 use crate::fuzz::{SQLITE, hostile};
-use crate::lease::{Column, Row};
+use crate::lease::{Column, LeaseRecord};
 use crate::store::Scope;
 use crate::store::column::Value;
 use crate::store::rows::decode;
@@ -67,7 +67,7 @@ fn sqlite_gives_each_row_as_it_is_stored_or_names_the_column_at_fault() {
         let reading = taken.map_err(|_| TestCaseError::fail("not read"))?.reading;
 
         let lease = value(&row[0]).name().map(|name| name.map(|name| std::sync::Arc::from(&*name)));
-        let mut expected = Row { lease: lease.clone().unwrap_or_default(), ..Row::default() };
+        let mut expected = LeaseRecord { lease: lease.clone().unwrap_or_default(), ..LeaseRecord::default() };
         let fault = match lease {
             Err(fault) => Some((Column::Lease, fault)),
             Ok(_) => columns

@@ -31,7 +31,7 @@ pub(in crate::store) enum Truth {
     Nothing,
 }
 
-type Taken<T> = Result<Option<T>, ()>;
+type ReadOutput<T> = Result<Option<T>, ()>;
 
 const MILLION: i128 = 1_000_000;
 /// 10000-01-01.
@@ -66,7 +66,7 @@ impl Truth {
     }
 
     /// An instant in microseconds, which rounding may have moved by one.
-    fn time(&self) -> Taken<i128> {
+    fn time(&self) -> ReadOutput<i128> {
         let micros = match self {
             Self::Null => return Ok(None),
             Self::Instant(micros) => *micros,
@@ -78,7 +78,7 @@ impl Truth {
         if (1..END).contains(&micros) { Ok(Some(micros)) } else { Err(()) }
     }
 
-    fn count(&self) -> Taken<u64> {
+    fn count(&self) -> ReadOutput<u64> {
         match self {
             Self::Null => Ok(None),
             Self::Whole(number) => u64::try_from(*number).map(Some).map_err(drop),
@@ -91,7 +91,7 @@ impl Truth {
         }
     }
 
-    fn name(&self) -> Taken<String> {
+    fn name(&self) -> ReadOutput<String> {
         match self {
             Self::Null => Ok(None),
             Self::Whole(number) => Ok(Some(number.to_string())),
@@ -104,7 +104,7 @@ impl Truth {
         }
     }
 
-    fn seconds(&self) -> Taken<f64> {
+    fn seconds(&self) -> ReadOutput<f64> {
         #[expect(clippy::cast_precision_loss, reason = "as far as it matters")]
         let seconds = match self {
             Self::Null => return Ok(None),
@@ -115,7 +115,7 @@ impl Truth {
     }
 
     /// What a cursor shows: the whole value, so that another is another.
-    fn cursor(&self) -> Taken<String> {
+    fn cursor(&self) -> ReadOutput<String> {
         match self {
             Self::Null => Ok(None),
             Self::Whole(number) => Ok(Some(number.to_string())),
@@ -177,7 +177,7 @@ pub(in crate::store) fn held_against(value: Value<'_>, truth: &Truth) -> TestCas
 }
 
 /// Times to the microsecond, more or less one; and at the ends of time either is right.
-pub(in crate::store) fn within(taken: Taken<i128>, micros: Taken<i128>, truth: &Truth) -> TestCaseResult {
+pub(in crate::store) fn within(taken: ReadOutput<i128>, micros: ReadOutput<i128>, truth: &Truth) -> TestCaseResult {
     match (taken, micros) {
         (Ok(Some(taken)), Ok(Some(micros))) => {
             let exact = matches!(truth, Truth::Whole(_) | Truth::Instant(_));

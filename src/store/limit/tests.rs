@@ -4,20 +4,20 @@ use proptest::prelude::*;
 
 use super::*;
 
-fn row(lease: &str) -> Row {
-    Row { lease: Some(lease.into()), ..Row::default() }
+fn row(lease: &str) -> LeaseRecord {
+    LeaseRecord { lease: Some(lease.into()), ..LeaseRecord::default() }
 }
 
-fn member(lease: &Arc<str>, number: usize) -> Row {
-    Row { lease: Some(Arc::clone(lease)), due: Some(number as u64), ..Row::default() }
+fn member(lease: &Arc<str>, number: usize) -> LeaseRecord {
+    LeaseRecord { lease: Some(Arc::clone(lease)), due: Some(number as u64), ..LeaseRecord::default() }
 }
 
-fn wrong(lease: Option<&str>) -> RejectedRow {
-    RejectedRow { lease: lease.map(Arc::from), column: Column::Epoch, fault: RowFault::OutOfRange }
+fn wrong(lease: Option<&str>) -> RejectedRecord {
+    RejectedRecord { lease: lease.map(Arc::from), column: Column::Epoch, fault: RecordFault::OutOfRange }
 }
 
-fn more_than_kept(lease: &str) -> RejectedRow {
-    RejectedRow { lease: Some(lease.into()), column: Column::Lease, fault: RowFault::OverLimit }
+fn more_than_kept(lease: &str) -> RejectedRecord {
+    RejectedRecord { lease: Some(lease.into()), column: Column::Lease, fault: RecordFault::OverLimit }
 }
 
 fn kept(max_leases: usize, leases: &[&str]) -> (Vec<String>, u64) {
@@ -143,7 +143,7 @@ fn the_work_is_in_proportion_to_the_rows_and_the_memory_to_the_bounds_whatever_t
 
 /// The same by sorting everything: what is kept of these rows, each a lease and whether it can be used.
 fn model(max_leases: usize, rows: &[(Option<Arc<str>>, bool)]) -> CappedRecords {
-    let mut by_lease: BTreeMap<Arc<str>, (Vec<Row>, Vec<RejectedRow>)> = BTreeMap::new();
+    let mut by_lease: BTreeMap<Arc<str>, (Vec<LeaseRecord>, Vec<RejectedRecord>)> = BTreeMap::new();
     let mut kept = CappedRecords { rows: Vec::new(), rejected: Vec::new(), over_limit: 0, last_kept: None };
     for (number, (lease, usable)) in rows.iter().enumerate() {
         match lease {

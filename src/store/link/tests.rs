@@ -5,7 +5,7 @@ use tokio::time::{self, sleep};
 
 use super::*;
 use crate::lease::{At, Columns, Reading, StoreTime};
-use crate::store::Taken;
+use crate::store::ReadOutput;
 
 /// What a server does at each step, in turn.
 #[derive(Clone, Copy, Debug)]
@@ -48,7 +48,7 @@ impl Driver for Script {
 
     async fn read(&mut self, _: &mut Arc<()>, _: Instant) -> ReadResult {
         Self::step(self.reads.get(self.read.fetch_add(1, Ordering::Relaxed))).await?;
-        Ok(Taken {
+        Ok(ReadOutput {
             reading: Reading {
                 store_now: StoreTime::from_unix_seconds(0).unwrap(),
                 columns: Columns::all(),

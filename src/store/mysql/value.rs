@@ -141,7 +141,7 @@ fn days(year: u16, month: u8, day: u8) -> Option<i64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::lease::{Cursor, RowFault};
+    use crate::lease::{Cursor, RecordFault};
 
     fn micros(bytes: &[u8], zone: &str) -> Option<i64> {
         time(bytes, zone.parse().unwrap()).map(StoreTime::unix_micros)
@@ -223,10 +223,10 @@ mod tests {
             assert_eq!(cursor(text), Ok(Some(Cursor::Text(written.into()))));
         }
         for text in ["planted", "+7", ".5", "5.", "", "-", "1e5", "1.5.", "--1"] {
-            assert_eq!(cursor(text), Err(RowFault::WrongType), "{text}");
+            assert_eq!(cursor(text), Err(RecordFault::WrongType), "{text}");
         }
         // Of two that are too long to be told apart neither is taken.
-        assert_eq!(cursor(&format!("{}.5", "9".repeat(60))), Err(RowFault::OutOfRange));
+        assert_eq!(cursor(&format!("{}.5", "9".repeat(60))), Err(RecordFault::OutOfRange));
     }
 
     #[test]

@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use super::message::{self, MessageStream, ServerMessage};
 use super::value::Kind;
 use crate::fuzz::POSTGRES;
-use crate::lease::RowFault;
+use crate::lease::RecordFault;
 use crate::store::Zone;
 use crate::store::fuzz::truth::{Truth, doubles, held_against, integers};
 
@@ -119,7 +119,7 @@ fn postgres_bytes_of_any_kind_are_taken_or_refused() {
         let value = kind.value(&bytes, zone);
         let _ = (value.time(), value.count(), value.seconds(), value.cursor(), value.name());
         if kind == Kind::Numeric && !is_written_well(&bytes) {
-            prop_assert_eq!(value.count(), Err(RowFault::WrongType));
+            prop_assert_eq!(value.count(), Err(RecordFault::WrongType));
             prop_assert!(value.cursor().is_err() && value.time().is_err() && value.seconds().is_err());
         }
         Ok(())

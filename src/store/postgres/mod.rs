@@ -21,7 +21,7 @@ use std::sync::Arc;
 use tokio::time::Instant;
 
 use super::link::{Driver, Link};
-use super::{ReadError, ReadResult, Scope, Server, Statement, Store, Taken, Zone};
+use super::{ReadError, ReadOutput, ReadResult, Scope, Server, Statement, Store, Zone};
 use columns::DatabaseTypes;
 use connect::Session;
 use failure::Failure;
@@ -96,7 +96,7 @@ impl Driver for Reader {
 }
 
 impl Reader {
-    async fn read_once(&self, open: &mut Open, deadline: Instant) -> Result<Taken, Failure> {
+    async fn read_once(&self, open: &mut Open, deadline: Instant) -> Result<ReadOutput, Failure> {
         let Open { stream, sql, unconverted, types } = open;
         let prelude = || {
             let left = deadline.saturating_duration_since(Instant::now()).as_millis();

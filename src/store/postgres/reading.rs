@@ -15,7 +15,7 @@ use crate::clock;
 use crate::lease::At;
 use crate::store::column::{Value, columns};
 use crate::store::rows::{Decoder, no_row};
-use crate::store::{ReadError, Scope, Taken, Zone};
+use crate::store::{ReadError, ReadOutput, Scope, Zone};
 
 /// Each time that so many rows are decoded is a unit of the task's budget (128 of them): once it is spent, other tasks run,
 /// and the deadline of the reading is looked at.
@@ -111,7 +111,7 @@ pub(super) struct ReadRequest<'a> {
 }
 
 /// The rows of the query, made into a reading, in one round trip.
-pub(super) async fn read(request: &ReadRequest<'_>, stream: &mut MessageStream) -> Result<Taken, Failure> {
+pub(super) async fn read(request: &ReadRequest<'_>, stream: &mut MessageStream) -> Result<ReadOutput, Failure> {
     let mut pipeline = request.prelude.pipeline()?;
     pipeline.query(request.sql)?;
     // After the rows, because asked before them it would fix the snapshot before the clock was read.
@@ -230,7 +230,7 @@ impl Decoding {
         })?)
     }
 
-    fn finish(self) -> Result<Taken, Failure> {
+    fn finish(self) -> Result<ReadOutput, Failure> {
         let (ended, wall_clock) = self.first.ok_or_else(no_row)?;
         Ok(self.decoder.finish(At { began: self.began, ended }, wall_clock)?)
     }

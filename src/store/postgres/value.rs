@@ -130,9 +130,9 @@ fn numeric<'a>(bytes: &[u8]) -> Option<Value<'a>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::lease::RowFault;
+    use crate::lease::RecordFault;
 
-    fn micros(kind: Kind, bytes: &[u8], zone: Zone) -> Result<Option<i64>, RowFault> {
+    fn micros(kind: Kind, bytes: &[u8], zone: Zone) -> Result<Option<i64>, RecordFault> {
         kind.value(bytes, zone).time().map(|time| time.map(StoreTime::unix_micros))
     }
 
@@ -149,13 +149,13 @@ mod tests {
     fn infinities_and_times_beyond_any_clock_are_out_of_range() {
         for kind in [Kind::Timestamp, Kind::TimestampWithZone] {
             for wrong in [i64::MAX, i64::MIN, i64::MAX - 1, i64::MIN + 1, 252_455_616_000_000_000] {
-                assert_eq!(micros(kind, &wrong.to_be_bytes(), Zone::UTC), Err(RowFault::OutOfRange), "{wrong}");
+                assert_eq!(micros(kind, &wrong.to_be_bytes(), Zone::UTC), Err(RecordFault::OutOfRange), "{wrong}");
             }
         }
         for wrong in [i32::MAX, i32::MIN, i32::MAX - 1, i32::MIN + 1] {
-            assert_eq!(micros(Kind::Date, &wrong.to_be_bytes(), Zone::UTC), Err(RowFault::OutOfRange), "{wrong}");
+            assert_eq!(micros(Kind::Date, &wrong.to_be_bytes(), Zone::UTC), Err(RecordFault::OutOfRange), "{wrong}");
         }
-        assert_eq!(micros(Kind::Timestamp, b"short", Zone::UTC), Err(RowFault::WrongType));
+        assert_eq!(micros(Kind::Timestamp, b"short", Zone::UTC), Err(RecordFault::WrongType));
     }
 
     /// Count, weight, sign and scale, then the digits of base 10,000.
@@ -198,9 +198,9 @@ mod tests {
         };
         assert_eq!(interval(1_500_000, 0, 0), Ok(Some(1_500)));
         assert_eq!(interval(0, 1, 0), Ok(Some(86_400_000)));
-        assert_eq!(interval(0, 0, 1), Err(RowFault::WrongType));
-        assert_eq!(interval(i64::MAX, 1, 0), Err(RowFault::WrongType));
-        assert_eq!(interval(-1, 0, 0), Err(RowFault::OutOfRange));
+        assert_eq!(interval(0, 0, 1), Err(RecordFault::WrongType));
+        assert_eq!(interval(i64::MAX, 1, 0), Err(RecordFault::WrongType));
+        assert_eq!(interval(-1, 0, 0), Err(RecordFault::OutOfRange));
     }
 
     #[test]
@@ -208,7 +208,7 @@ mod tests {
         for bytes in [&7_i16.to_be_bytes()[..], &7_i32.to_be_bytes(), &7_i64.to_be_bytes()] {
             assert_eq!(Kind::Integer.value(bytes, Zone::UTC).count(), Ok(Some(7)));
         }
-        assert_eq!(Kind::Integer.value(b"x", Zone::UTC).count(), Err(RowFault::WrongType));
+        assert_eq!(Kind::Integer.value(b"x", Zone::UTC).count(), Err(RecordFault::WrongType));
         assert_eq!(Kind::Float4.value(&1.5_f32.to_be_bytes(), Zone::UTC).time().map(|_| ()), Ok(()));
     }
 }

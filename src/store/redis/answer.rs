@@ -14,7 +14,7 @@ use super::value::{
     Unusable, count, counter, field, has_none, hash, introduced, lowest_of, next, score_of, score_time, short, time,
 };
 use super::{Expiry, ReadError, RecordLimiter};
-use crate::lease::{Column, Reading, RejectedRow, Row, RowFault, Rules, StoreTime};
+use crate::lease::{Column, LeaseRecord, Reading, RecordFault, RejectedRecord, Rules, StoreTime};
 use crate::store::CappedRecords;
 use crate::store::column::reported;
 use crate::store::keys::{DueKey, KeyLayout, Record};
@@ -38,7 +38,7 @@ enum Expires {
 }
 
 /// A time to live that no clock shows the end of.
-const BEYOND: Unusable = Unusable::Row(Column::ExpiresAt, RowFault::OutOfRange);
+const BEYOND: Unusable = Unusable::Record(Column::ExpiresAt, RecordFault::OutOfRange);
 
 impl<'l> Decoder<'l> {
     /// Of leases that are laid out so, asked with these words.
@@ -66,8 +66,8 @@ impl<'l> Decoder<'l> {
             match self.row(answers.next(commands).await?, subject, store_now, now) {
                 Ok(Some(row)) => kept.push(row),
                 Ok(None) => {}
-                Err(Unusable::Row(column, fault)) => {
-                    kept.reject(RejectedRow { lease: Some(subject.name.clone()), column, fault });
+                Err(Unusable::Record(column, fault)) => {
+                    kept.reject(RejectedRecord { lease: Some(subject.name.clone()), column, fault });
                 }
                 Err(Unusable::Reading(error)) => return Err(error),
             }
@@ -89,10 +89,10 @@ impl<'l> Decoder<'l> {
         subject: &Subject,
         store_now: StoreTime,
         now: StoreTime,
-    ) -> Result<Option<Row>, Unusable> {
+    ) -> Result<Option<LeaseRecord>, Unusable> {
         let layout = self.layout;
         let expires = self.expires(next(&mut answers)?, now)?;
-        let mut row = Row { lease: Some(subject.name.clone()), ..Row::default() };
+        let mut row = LeaseRecord { lease: Some(subject.name.clone()), ..LeaseRecord::default() };
         let mut found = Ok(());
         match &layout.record {
             Record::Lock { ttl, epoch, progress } => {
@@ -114,7 +114,7 @@ impl<'l> Decoder<'l> {
                 let fields = next(&mut answers)?;
                 if !matches!(expires, Expires::Gone) && has_none(fields) {
                     let first = columns.first().copied().unwrap_or(Column::Lease);
-                    note(&mut found, Err(Unusable::Row(first, RowFault::WrongType)));
+                    note(&mut found, Err(Unusable::Record(first, RecordFault::WrongType)));
                 }
                 note(&mut found, hash(&mut row, columns, fields));
                 let says_itself = [Column::ExpiresAt, Column::TtlSeconds].iter().any(|column| columns.contains(column));
@@ -151,7 +151,7 @@ impl<'l> Decoder<'l> {
     fn due(
         &mut self,
         answers: &mut Replies<'_>,
-        row: &mut Row,
+        row: &mut LeaseRecord,
         lease: &Arc<str>,
         now: StoreTime,
     ) -> Result<(), Unusable> {
@@ -173,7 +173,7 @@ impl<'l> Decoder<'l> {
                     let is_too_long = member.is_some_and(|member| short(member).is_none());
                     row.progress_cursor = Some(self.schedules.take_in(lease, first, score_of(asked)?));
                     if is_too_long {
-                        return Err(Unusable::Row(Column::ProgressCursor, RowFault::OutOfRange));
+                        return Err(Unusable::Record(Column::ProgressCursor, RecordFault::OutOfRange));
                     }
                 }
                 let oldest = match score.map(score_time).transpose()? {
@@ -191,14 +191,14 @@ impl<'l> Decoder<'l> {
 
 /// Keeps the first thing that is wrong; but what costs the whole reading comes before what costs a row.
 fn note(found: &mut Result<(), Unusable>, result: Result<(), Unusable>) {
-    if matches!((&*found, &result), (Ok(()), _) | (Err(Unusable::Row(..)), Err(Unusable::Reading(_)))) {
+    if matches!((&*found, &result), (Ok(()), _) | (Err(Unusable::Record(..)), Err(Unusable::Reading(_)))) {
         *found = result;
     }
 }
 
 /// What a lock and its time to live say, at a look at the clock.
 fn lock(
-    row: &mut Row,
+    row: &mut LeaseRecord,
     expires: &Expires,
     holder: Reply<'_>,
     ttl: Option<Duration>,
@@ -216,8 +216,8 @@ fn lock(
     }
     // It was given longer to live than is said, so that it would be dated in the future. No clock is to blame.
     if row.renewed_at.is_some_and(|renewed_at| renewed_at > now.plus(Rules::CLOCK_SKEW)) {
-        return Err(Unusable::Row(Column::TtlSeconds, RowFault::OutOfRange));
+        return Err(Unusable::Record(Column::TtlSeconds, RecordFault::OutOfRange));
     }
     // Whoever has it says no name, and without one it would look released.
-    if row.holder.is_none() { Err(Unusable::Row(Column::Holder, RowFault::NoName)) } else { Ok(()) }
+    if row.holder.is_none() { Err(Unusable::Record(Column::Holder, RecordFault::NoName)) } else { Ok(()) }
 }

@@ -7,7 +7,7 @@ use redis::Value as Reply;
 use super::tests::{any_reply, bulk, clock, decoded, hello, layout, subject};
 use super::*;
 use crate::fuzz::REDIS;
-use crate::lease::{Column, RejectedRow, Row, RowFault, StoreTime};
+use crate::lease::{Column, LeaseRecord, RecordFault, RejectedRecord, StoreTime};
 use crate::store::column::Value;
 use crate::store::fuzz::truth::{doubles, integers};
 use crate::store::rows::decode;
@@ -66,9 +66,10 @@ impl Kept {
     }
 
     /// The row, nothing for a lease that is gone, or what is wrong with it.
-    fn row(&self, name: &str) -> Result<Option<Row>, ()> {
-        let mut row = Row { lease: Some(name.into()), ..Row::default() };
-        let untyped = |row: &mut Row, column, bytes: &[u8]| decode(row, column, Value::Untyped(bytes)).map_err(drop);
+    fn row(&self, name: &str) -> Result<Option<LeaseRecord>, ()> {
+        let mut row = LeaseRecord { lease: Some(name.into()), ..LeaseRecord::default() };
+        let untyped =
+            |row: &mut LeaseRecord, column, bytes: &[u8]| decode(row, column, Value::Untyped(bytes)).map_err(drop);
         untyped(&mut row, Column::Holder, &self.holder)?;
         match self.millis {
             -2 => {}
@@ -137,7 +138,7 @@ fn redis_answers_are_the_leases_that_are_there_or_faults() {
             let name = at.to_string();
             let is = |lease: &Option<std::sync::Arc<str>>| lease.as_deref() == Some(&*name);
             let row = reading.rows.iter().find(|row| is(&row.lease));
-            let rejected = reading.rejected.iter().find(|row: &&RejectedRow| is(&row.lease));
+            let rejected = reading.rejected.iter().find(|row: &&RejectedRecord| is(&row.lease));
             match lease.row(&name) {
                 Ok(expected) => prop_assert_eq!((row, rejected), (expected.as_ref(), None)),
                 Err(()) => prop_assert!(row.is_none() && rejected.is_some(), "{row:?}"),
@@ -171,11 +172,11 @@ fn redis_answers_changed_are_refused_or_cost_their_own_lease_alone() {
             if concerned.is_none() {
                 return Ok(());
             }
-            let others = |reading: &crate::lease::Reading| -> Vec<Row> {
+            let others = |reading: &crate::lease::Reading| -> Vec<LeaseRecord> {
                 reading.rows.iter().filter(|row| row.lease.as_deref() != concerned.as_deref()).cloned().collect()
             };
             prop_assert_eq!(others(&reading), others(&sound));
-            let faults = |reading: &crate::lease::Reading| -> Vec<(Column, RowFault)> {
+            let faults = |reading: &crate::lease::Reading| -> Vec<(Column, RecordFault)> {
                 let others = reading.rejected.iter().filter(|row| row.lease.as_deref() != concerned.as_deref());
                 others.map(|row| (row.column, row.fault)).collect()
             };

@@ -27,9 +27,9 @@ use tokio::time::Instant;
 
 use super::keys::KeyLayout;
 use super::link::{Driver, Link};
-use super::{Host, PasswordFile, ReadError, ReadResult, RecordLimiter, Scope, Store, Taken, Tls};
+use super::{Host, PasswordFile, ReadError, ReadOutput, ReadResult, RecordLimiter, Scope, Store, Tls};
 use crate::clock;
-use crate::lease::{At, RowFault, StoreTime};
+use crate::lease::{At, RecordFault, StoreTime};
 use answer::Decoder;
 use connection::Connection;
 use failure::{Failure, not_understood};
@@ -143,7 +143,7 @@ impl Reader {
             while keys.left() > 0 {
                 match keys.next(1).await?.next() {
                     Some(Reply::Text(key)) => found.names.add(layout, key, kept),
-                    Some(Reply::LongText) => Names::reject(RowFault::NameTooLong, kept),
+                    Some(Reply::LongText) => Names::reject(RecordFault::NameTooLong, kept),
                     _ => return Err(not_understood()),
                 }
                 consume_budget().await;
@@ -193,7 +193,7 @@ impl Driver for Reader {
             let reading = decoder.read(elements, &subjects, kept, names.over_limit()).await?;
             let at = At { began, ended: clock::monotonic() };
             let clock_offset = reading.store_now.unix_seconds() - clock::unix_seconds();
-            return Ok(Taken { reading, at, clock_offset });
+            return Ok(ReadOutput { reading, at, clock_offset });
         }
     }
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::RecordLimiter;
 use super::request::Subject;
-use crate::lease::{Column, RejectedRow, RowFault};
+use crate::lease::{Column, RecordFault, RejectedRecord};
 use crate::store::column::LONGEST_NAME;
 use crate::store::keys::KeyLayout;
 
@@ -29,11 +29,11 @@ impl Names {
 
     /// Takes in a key, if it is one of a lease. One that no lease can be named after is put with the rejected rows.
     pub(super) fn add(&mut self, layout: &KeyLayout, key: &[u8], kept: &mut RecordLimiter) {
-        let Ok(key) = std::str::from_utf8(key) else { return Self::reject(RowFault::Unreadable, kept) };
+        let Ok(key) = std::str::from_utf8(key) else { return Self::reject(RecordFault::Unreadable, kept) };
         match layout.lease_at(key) {
             None => {}
-            Some("") => Self::reject(RowFault::NoName, kept),
-            Some(name) if name.len() > LONGEST_NAME => Self::reject(RowFault::NameTooLong, kept),
+            Some("") => Self::reject(RecordFault::NoName, kept),
+            Some(name) if name.len() > LONGEST_NAME => Self::reject(RecordFault::NameTooLong, kept),
             Some(name) => {
                 self.found.push(Subject { key: key.to_owned(), name: Arc::from(name) });
                 if self.found.len() > self.max_leases.saturating_mul(2) {
@@ -44,8 +44,8 @@ impl Names {
     }
 
     /// Puts a key that no lease can be named after with the rejected rows.
-    pub(super) fn reject(fault: RowFault, kept: &mut RecordLimiter) {
-        kept.reject(RejectedRow { lease: None, column: Column::Lease, fault });
+    pub(super) fn reject(fault: RecordFault, kept: &mut RecordLimiter) {
+        kept.reject(RejectedRecord { lease: None, column: Column::Lease, fault });
     }
 
     /// The first by name.

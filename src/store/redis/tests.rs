@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use redis::Value as Reply;
 
 use super::*;
-use crate::lease::{Column, Reading, RowFault, StoreTime};
+use crate::lease::{Column, Reading, RecordFault, StoreTime};
 use crate::store::keys::WrittenKeys;
 use connection::canned_server::{CannedServer, at_once};
 use request::Subject;
@@ -116,7 +116,7 @@ fn what_fell_due_while_it_was_counted_is_due_and_what_is_not_due_yet_is_not() {
 }
 
 /// What of one lease's answers is rejected: the column, and why.
-fn rejected(yaml: &str, replies: Vec<Reply>) -> Option<(Column, RowFault)> {
+fn rejected(yaml: &str, replies: Vec<Reply>) -> Option<(Column, RecordFault)> {
     let replies = [hello("master"), clock(1_000)].into_iter().chain(replies).collect();
     let reading = read(yaml, Expiry::Time, replies, &[subject("a")]).unwrap();
     assert_eq!(reading.rows.len() + reading.rejected.len(), 1);
@@ -127,7 +127,7 @@ fn rejected(yaml: &str, replies: Vec<Reply>) -> Option<(Column, RowFault)> {
 fn a_hash_that_has_none_of_the_fields_is_no_record_of_a_lease() {
     let fields = |holder: Reply, epoch: Reply| vec![Reply::Int(-1), Reply::Array(vec![holder, epoch])];
     for yaml in ["{hash: 'lock:*', fields: [holder, epoch]}", "{hash: 'lock:a', fields: [holder, epoch]}"] {
-        assert_eq!(rejected(yaml, fields(Reply::Nil, Reply::Nil)), Some((Column::Holder, RowFault::WrongType)));
+        assert_eq!(rejected(yaml, fields(Reply::Nil, Reply::Nil)), Some((Column::Holder, RecordFault::WrongType)));
         assert_eq!(rejected(yaml, fields(Reply::Nil, bulk("7"))), None, "it was released");
         assert_eq!(rejected(yaml, fields(bulk(""), Reply::Nil)), None, "it was released");
     }
@@ -154,7 +154,7 @@ fn an_answer_that_no_server_gives_is_not_believed() {
 #[test]
 fn an_end_beyond_all_years_is_not_taken_for_none() {
     let beyond = || Reply::Int(253_402_300_800_000);
-    let outside = Some((Column::ExpiresAt, RowFault::OutOfRange));
+    let outside = Some((Column::ExpiresAt, RecordFault::OutOfRange));
     assert_eq!(rejected("{lock: 'lock:*', ttl: 30s}", vec![beyond(), bulk("h")]), outside);
     assert_eq!(rejected("{lock: 'lock:*'}", vec![Reply::Int(i64::MAX), bulk("h")]), outside);
     let hash = |value| vec![beyond(), Reply::Array(vec![bulk("h"), value])];
@@ -169,7 +169,7 @@ fn a_lock_that_has_longer_to_live_than_its_ttl_says_is_not_dated() {
     let left = |millis: i64| rejected("{lock: 'lock:*', ttl: 30s}", vec![Reply::Int(1_000_250 + millis), bulk("h")]);
     assert_eq!(left(30_000), None);
     assert_eq!(left(31_900), None, "as far as clocks may differ");
-    assert_eq!(left(32_100), Some((Column::TtlSeconds, RowFault::OutOfRange)));
+    assert_eq!(left(32_100), Some((Column::TtlSeconds, RecordFault::OutOfRange)));
     assert_eq!(rejected("{lock: 'lock:*'}", vec![Reply::Int(1_300_000), bulk("h")]), None, "none is given");
 }
 
@@ -186,8 +186,8 @@ fn of_a_value_no_more_is_read_than_shows_that_it_is_too_long() {
     let of = |holder: &str, counter: &str| rejected(lock, vec![Reply::Int(1_300_000), bulk(holder), bulk(counter)]);
     assert_eq!(of("h", ""), None, "a counter that is not there");
     assert_eq!(of(&"h".repeat(1_024), "7"), None);
-    assert_eq!(of(&"h".repeat(1_025), "7"), Some((Column::Holder, RowFault::NameTooLong)));
-    assert_eq!(of("h", &"0".repeat(1_025)), Some((Column::Epoch, RowFault::Unreadable)), "of which more may come");
+    assert_eq!(of(&"h".repeat(1_025), "7"), Some((Column::Holder, RecordFault::NameTooLong)));
+    assert_eq!(of("h", &"0".repeat(1_025)), Some((Column::Epoch, RecordFault::Unreadable)), "of which more may come");
 }
 
 #[test]

@@ -2,14 +2,14 @@
 
 use super::failure::{answered, not_understood, of_role};
 use super::resp::{Replies, Reply, ServerError};
-use crate::lease::{Column, Row, RowFault, StoreTime};
+use crate::lease::{Column, LeaseRecord, RecordFault, StoreTime};
 use crate::store::ReadError;
 use crate::store::column::{LONGEST_NAME, Value};
 use crate::store::rows::decode;
 
 /// Why a lease's row cannot be used: for itself, or with it the whole reading.
 pub(super) enum Unusable {
-    Row(Column, RowFault),
+    Record(Column, RecordFault),
     Reading(ReadError),
 }
 
@@ -25,11 +25,13 @@ pub(super) fn next<'r>(answers: &mut Replies<'r>) -> Result<Reply<'r>, ReadError
 }
 
 /// A counter. Of a key that is not there a range is empty.
-pub(super) fn counter(row: &mut Row, reply: Reply<'_>) -> Result<(), Unusable> {
+pub(super) fn counter(row: &mut LeaseRecord, reply: Reply<'_>) -> Result<(), Unusable> {
     match reply {
         Reply::Text(b"") => Ok(()),
         // There may be more of it.
-        Reply::Text(digits) if digits.len() > LONGEST_NAME => Err(Unusable::Row(Column::Epoch, RowFault::Unreadable)),
+        Reply::Text(digits) if digits.len() > LONGEST_NAME => {
+            Err(Unusable::Record(Column::Epoch, RecordFault::Unreadable))
+        }
         reply => field(row, Column::Epoch, "GETRANGE", reply),
     }
 }
@@ -41,7 +43,7 @@ pub(super) fn has_none(fields: Reply<'_>) -> bool {
 }
 
 /// Fields of a hash, in the order of their columns.
-pub(super) fn hash(row: &mut Row, columns: &[Column], fields: Reply<'_>) -> Result<(), Unusable> {
+pub(super) fn hash(row: &mut LeaseRecord, columns: &[Column], fields: Reply<'_>) -> Result<(), Unusable> {
     let first = columns.first().copied().unwrap_or(Column::Lease);
     let mut values = match fields {
         Reply::Array(values) if values.left() == columns.len() => values,
@@ -51,22 +53,27 @@ pub(super) fn hash(row: &mut Row, columns: &[Column], fields: Reply<'_>) -> Resu
 }
 
 /// A value of a column.
-pub(super) fn field(row: &mut Row, column: Column, command: &'static str, reply: Reply<'_>) -> Result<(), Unusable> {
+pub(super) fn field(
+    row: &mut LeaseRecord,
+    column: Column,
+    command: &'static str,
+    reply: Reply<'_>,
+) -> Result<(), Unusable> {
     let decoded = match reply {
         Reply::Nil => decode(row, column, Value::Null),
         Reply::Text(text) => decode(row, column, Value::Untyped(text)),
         Reply::LongText => Err(too_long(column)),
         other => return Err(unexpected(column, command, other)),
     };
-    decoded.map_err(|fault| Unusable::Row(column, fault))
+    decoded.map_err(|fault| Unusable::Record(column, fault))
 }
 
 /// The fault of a value whose text was not kept.
-const fn too_long(column: Column) -> RowFault {
+const fn too_long(column: Column) -> RecordFault {
     match column {
-        Column::Holder => RowFault::NameTooLong,
-        Column::ProgressCursor => RowFault::OutOfRange,
-        _ => RowFault::Unreadable,
+        Column::Holder => RecordFault::NameTooLong,
+        Column::ProgressCursor => RecordFault::OutOfRange,
+        _ => RecordFault::Unreadable,
     }
 }
 
@@ -117,7 +124,7 @@ pub(super) fn score_time(score: f64) -> Result<Option<StoreTime>, Unusable> {
         return Ok(None);
     }
     let time = StoreTime::from_unix_seconds_f64(score);
-    time.map(Some).map_err(|_| Unusable::Row(Column::OldestDueAt, RowFault::OutOfRange))
+    time.map(Some).map_err(|_| Unusable::Record(Column::OldestDueAt, RecordFault::OutOfRange))
 }
 
 /// The server's clock.
@@ -158,7 +165,7 @@ fn property<'r>(hello: Reply<'r>, name: &[u8]) -> Option<&'r [u8]> {
 /// An answer that is not what was asked for: of a value of another type, or an error that is not the lease's.
 fn unexpected(column: Column, command: &'static str, reply: Reply<'_>) -> Unusable {
     match reply {
-        Reply::Error(ServerError { code: "WRONGTYPE", .. }) => Unusable::Row(column, RowFault::WrongType),
+        Reply::Error(ServerError { code: "WRONGTYPE", .. }) => Unusable::Record(column, RecordFault::WrongType),
         Reply::Error(error) => answered(command, error).into(),
         _ => not_understood().into(),
     }

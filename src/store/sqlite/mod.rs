@@ -21,7 +21,7 @@ use rusqlite::{Connection, OpenFlags};
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, timeout_at};
 
-use super::{ReadError, ReadResult, Store, Taken};
+use super::{ReadError, ReadOutput, ReadResult, Store};
 use crate::clock;
 
 pub use query::Query;
@@ -132,7 +132,7 @@ fn attempt(
     query: &Query,
     open: &mut Option<Open>,
     deadline: Duration,
-) -> Result<Taken, failure::Failure> {
+) -> Result<ReadOutput, failure::Failure> {
     let metadata = std::fs::metadata(path).map_err(|error| failure::of_file(&error))?;
     if !metadata.is_file() {
         // A folder cannot be read, and a pipe would keep its reader waiting for ever.

@@ -11,7 +11,7 @@ use crate::clock;
 use crate::lease::At;
 use crate::store::column::{Value, columns};
 use crate::store::rows::{Decoder, no_row};
-use crate::store::{ReadError, Scope, Taken};
+use crate::store::{ReadError, ReadOutput, Scope};
 
 /// How many steps of SQLite's virtual machine pass between two looks at the clock: some tens of microseconds.
 const STEPS_BETWEEN_LOOKS: i32 = 10_000;
@@ -41,7 +41,7 @@ impl Query {
         connection: &Connection,
         deadline: Duration,
         now: &(impl Fn() -> Duration + Copy + Send + 'static),
-    ) -> Result<Taken, Failure> {
+    ) -> Result<ReadOutput, Failure> {
         let now = *now;
         connection.progress_handler(STEPS_BETWEEN_LOOKS, Some(move || now() >= deadline))?;
         let mut statement = connection.prepare_cached(&self.sql)?;

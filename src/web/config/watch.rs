@@ -11,7 +11,7 @@ use tracing::{error, info};
 
 use super::material::{Material, Seen};
 use super::{NotAfter, WebConfig, WebConfigError};
-use crate::own::WebLoads;
+use crate::self_metrics::WebLoads;
 use crate::{clock, log};
 
 /// How long a look at the files is good for: many requests at once cost one.

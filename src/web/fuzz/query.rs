@@ -4,7 +4,7 @@ use proptest::prelude::*;
 
 use crate::expose::page::View;
 use crate::fuzz::{QUERY, hostile, mutation::mutated};
-use crate::observer::Chosen;
+use crate::observer::SourceSelection;
 use crate::web::asked;
 
 const TOKENS: &[&str] = &[
@@ -74,7 +74,7 @@ fn query_and_path_name_what_a_plain_reading_of_them_names() {
                 names.push(form(pair.get(at + 1..).unwrap_or("")));
             }
         }
-        let expected = if names.is_empty() { Chosen::All } else { Chosen::Named(names) };
+        let expected = if names.is_empty() { SourceSelection::All } else { SourceSelection::Named(names) };
         prop_assert_eq!(asked::sources(&text), expected);
 
         let expected = text.find('/').and_then(|at| Some((decoded(&text[..at])?, decoded(&text[at + 1..])?)));
@@ -84,7 +84,7 @@ fn query_and_path_name_what_a_plain_reading_of_them_names() {
         let path = format!("{}/{}", encoded(&source), encoded(&lease));
         prop_assert_eq!(asked::lease(&path), Some((source.clone(), lease.clone())));
         let query = format!("source={}&x&source={}", encoded(&source), encoded(&lease));
-        prop_assert_eq!(asked::sources(&query), Chosen::Named(vec![source.clone(), lease.clone()]));
+        prop_assert_eq!(asked::sources(&query), SourceSelection::Named(vec![source.clone(), lease.clone()]));
         let query = format!("source={}&lease={}", encoded(&source), encoded(&lease));
         prop_assert_eq!(View::lease(&query), View::Lease { source, lease });
         Ok(())

@@ -7,7 +7,7 @@ use super::content::Fake;
 use super::*;
 use crate::expose::sample::HOSTILE;
 use crate::expose::{Encoding, Format};
-use crate::observer::Chosen;
+use crate::observer::SourceSelection;
 use crate::web::Scrape;
 
 const GZIP: &str = "Accept-Encoding: gzip\r\n";
@@ -19,17 +19,22 @@ async fn a_scrape_is_asked_for_as_its_headers_and_its_query_say() {
     let last = Arc::clone(&content.last);
     let server = Server::with(content).await;
     for (path, headers, scrape, content_type) in [
-        ("/metrics", "", (Chosen::All, Format::Text, Encoding::Identity), "text/plain; version=0.0.4; charset=utf-8"),
+        (
+            "/metrics",
+            "",
+            (SourceSelection::All, Format::Text, Encoding::Identity),
+            "text/plain; version=0.0.4; charset=utf-8",
+        ),
         (
             "/metrics?source=documents&x=y",
             "Accept: */*\r\nAccept-Encoding: br\r\nAccept-Encoding: gzip;q=0.3\r\n",
-            (Chosen::Named(vec!["documents".to_owned()]), Format::Text, Encoding::Gzip),
+            (SourceSelection::Named(vec!["documents".to_owned()]), Format::Text, Encoding::Gzip),
             "text/plain; version=0.0.4; charset=utf-8",
         ),
         (
             "/metrics?",
             OPEN_METRICS,
-            (Chosen::All, Format::OpenMetrics, Encoding::Identity),
+            (SourceSelection::All, Format::OpenMetrics, Encoding::Identity),
             "application/openmetrics-text; version=1.0.0; charset=utf-8",
         ),
     ] {

@@ -10,7 +10,7 @@ use tokio::time::Instant;
 use crate::expose::metrics::gzip;
 use crate::expose::{Encoding, sample};
 use crate::history::History;
-use crate::observer::{CachedReading, Chosen, Encoded, NotConfigured, PartialView, Waiting};
+use crate::observer::{CachedReading, Encoded, NotConfigured, PartialView, SourceSelection, WaitLimit};
 use crate::web::{Content, Scrape};
 
 /// The sample, with metrics as given.
@@ -71,12 +71,12 @@ impl Fake {
 }
 
 impl Content for Fake {
-    fn configured(&self, sources: &Chosen) -> Result<(), NotConfigured> {
+    fn configured(&self, sources: &SourceSelection) -> Result<(), NotConfigured> {
         let snapshots = sample::snapshots();
         let is = |name: &String| snapshots.iter().any(|snapshot| **name == *snapshot.source);
         match sources {
-            Chosen::Named(names) if !names.iter().all(is) => Err(NotConfigured),
-            Chosen::All | Chosen::Named(_) => Ok(()),
+            SourceSelection::Named(names) if !names.iter().all(is) => Err(NotConfigured),
+            SourceSelection::All | SourceSelection::Named(_) => Ok(()),
         }
     }
 
@@ -87,7 +87,7 @@ impl Content for Fake {
             entered.add_permits(1);
             go.acquire().await.unwrap().forget();
         }
-        if let Chosen::Named(names) = &scrape.sources
+        if let SourceSelection::Named(names) = &scrape.sources
             && !names.iter().all(|name| name == "documents")
         {
             return Err(NotConfigured);
@@ -103,7 +103,11 @@ impl Content for Fake {
         }
     }
 
-    async fn readings(&self, sources: Chosen, _deadline: Instant) -> Result<Vec<Arc<CachedReading>>, NotConfigured> {
+    async fn readings(
+        &self,
+        sources: SourceSelection,
+        _deadline: Instant,
+    ) -> Result<Vec<Arc<CachedReading>>, NotConfigured> {
         if let Some(looked) = &self.looked {
             looked.add_permits(1);
             std::future::pending::<()>().await;
@@ -112,8 +116,8 @@ impl Content for Fake {
         let reading = |snapshot| Arc::new(CachedReading::new(Arc::new(snapshot), history.clone(), at));
         let snapshots = sample::snapshots();
         match sources {
-            Chosen::All => Ok(snapshots.into_iter().map(reading).collect()),
-            Chosen::Named(names) => {
+            SourceSelection::All => Ok(snapshots.into_iter().map(reading).collect()),
+            SourceSelection::Named(names) => {
                 let all: Vec<_> = snapshots.iter().map(|snapshot| snapshot.source.to_string()).collect();
                 if names.iter().any(|name| !all.contains(name)) {
                     return Err(NotConfigured);
@@ -127,8 +131,8 @@ impl Content for Fake {
 
     async fn partial_views(
         &self,
-        sources: Chosen,
-        _waiting: Waiting,
+        sources: SourceSelection,
+        _waiting: WaitLimit,
         deadline: Instant,
     ) -> Result<Vec<PartialView>, NotConfigured> {
         let view = |reading: Arc<CachedReading>| PartialView {

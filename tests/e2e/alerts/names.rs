@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use lease_exporter::expose;
 use lease_exporter::lease::{Alert, Kind, Reason, State};
-use lease_exporter::own::Own;
+use lease_exporter::self_metrics::SelfMetrics;
 
 use super::files::{ALERTS, RULES, folder, listed, rules, text, yaml};
 
@@ -54,7 +54,7 @@ fn the_alerts_are_those_that_the_exporter_can_enable() {
 
 #[test]
 fn every_metric_is_one_that_the_exporter_exposes() {
-    let mut exposed = names(expose::names().chain(Own::NAMES));
+    let mut exposed = names(expose::names().chain(SelfMetrics::NAMES));
     // The mixin's own words.
     exposed.extend(names(["lease_exporter"]));
     for (name, text) in all_texts() {
@@ -70,7 +70,7 @@ fn the_alerts_stand_on_what_the_rules_read() {
     let read: Names = rules(&yaml(&text(RULES)))
         .iter()
         .flat_map(|rule| series_in(rule["expr"].as_str().unwrap(), "lease_"))
-        .filter(|metric| !Own::NAMES.contains(&metric.as_str()))
+        .filter(|metric| !SelfMetrics::NAMES.contains(&metric.as_str()))
         .collect();
     assert_eq!(read, names(expose::ALERTS_STAND_ON));
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use lease_exporter::expose;
-use lease_exporter::own::Own;
+use lease_exporter::self_metrics::SelfMetrics;
 
 use super::document::Dashboard;
 use crate::harness::contents;
@@ -65,7 +65,7 @@ fn every_metric_that_a_query_names_exists() {
     let recorded = recorded();
     assert!(recorded.contains("lease:alert_would_fire"), "{recorded:?}");
     let mut known = recorded;
-    let exposed = expose::names().chain(Own::NAMES);
+    let exposed = expose::names().chain(SelfMetrics::NAMES);
     // What Prometheus itself makes of a scrape, and what the client library says of a process.
     let besides = ["up", "scrape_duration_seconds", "process_cpu_seconds_total", "process_open_fds"];
     known.extend(exposed.chain(besides).chain(["process_resident_memory_bytes"]).map(str::to_owned));

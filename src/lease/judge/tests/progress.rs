@@ -15,32 +15,32 @@ fn progress_is_advancing_idle_stalled_or_unknown() {
         standing("progress within the limit", healthy(), ACTIVE, "renewed 2s ago by 186a…, last progress 4s ago"),
         standing(
             "progress within the limit while work waits",
-            healthy_but(made(exact(300), Under::Current), waiting(14, 400)),
+            healthy_but(made(exact(300), ProgressEpoch::Current), waiting(14, 400)),
             ACTIVE,
             "renewed 2s ago by 186a…, last progress 5m ago, 14 are due, the oldest for 6m40s",
         ),
         standing(
             "progress beyond the limit, nothing due",
-            healthy_but(made(exact(301), Under::Current), Due::Nothing),
+            healthy_but(made(exact(301), ProgressEpoch::Current), Due::Nothing),
             IDLE,
             "renewed 2s ago by 186a…, nothing is due; last progress 5m1s ago",
         ),
         standing(
             "progress beyond the limit, nothing due for longer than the limit",
-            healthy_but(made(exact(9_000), Under::Current), waiting(2, 300)),
+            healthy_but(made(exact(9_000), ProgressEpoch::Current), waiting(2, 300)),
             IDLE,
             "renewed 2s ago by 186a…, nothing has been due for longer than 5m, 2 are due, the oldest for 5m; \
              last progress 2h30m ago",
         ),
         standing(
             "progress beyond the limit, work due for longer than that",
-            healthy_but(made(exact(432), Under::Current), waiting(14, 420)),
+            healthy_but(made(exact(432), ProgressEpoch::Current), waiting(14, 420)),
             stalled(Reason::NoProgress),
             "renewed 2s ago by 186a…, no progress for 7m12s while 14 are due, the oldest for 7m; the limit is 5m",
         ),
         standing(
             "no progress under this epoch for longer than the limit, work due",
-            healthy_but(made(exact(4_000), Under::Earlier), waiting(1, 420)),
+            healthy_but(made(exact(4_000), ProgressEpoch::Earlier), waiting(1, 420)),
             stalled(Reason::NeverProgressed),
             "renewed 2s ago by 186a…, no progress since it was acquired 1h ago while 1 is due, for 7m; \
              the limit is 5m",
@@ -67,7 +67,7 @@ fn progress_is_advancing_idle_stalled_or_unknown() {
         standing(
             "progress of an earlier epoch does not count, however fresh",
             Evidence {
-                progress: made(exact(1), Under::Earlier),
+                progress: made(exact(1), ProgressEpoch::Earlier),
                 due: waiting(3, 60),
                 ..holding(|holding| holding.acquired = exact(10))
             },
@@ -77,14 +77,14 @@ fn progress_is_advancing_idle_stalled_or_unknown() {
         ),
         standing(
             "beyond the limit, due not known",
-            healthy_but(made(exact(301), Under::Current), Due::NotKnown),
+            healthy_but(made(exact(301), ProgressEpoch::Current), Due::NotKnown),
             unknown(Authority::Held, Reason::DueUnknown),
             "renewed 2s ago by 186a…, last progress 5m1s ago; whether work has been due for long is not known",
         ),
         standing(
             "beyond the limit, due for an unknown time",
             healthy_but(
-                made(exact(301), Under::Current),
+                made(exact(301), ProgressEpoch::Current),
                 Due::Waiting { count: Some(5), oldest: None, oldest_at: None },
             ),
             unknown(Authority::Held, Reason::DueUnknown),
@@ -94,7 +94,7 @@ fn progress_is_advancing_idle_stalled_or_unknown() {
             continuous,
             standing(
                 "beyond the limit, always something to do",
-                healthy_but(made(exact(301), Under::Current), Due::NotKnown),
+                healthy_but(made(exact(301), ProgressEpoch::Current), Due::NotKnown),
                 stalled(Reason::NoProgress),
                 "renewed 2s ago by 186a…, no progress for 5m1s though there is always work to do; the limit is 5m",
             ),
@@ -103,7 +103,7 @@ fn progress_is_advancing_idle_stalled_or_unknown() {
             continuous,
             standing(
                 "a store that says that nothing is due outweighs the policy",
-                healthy_but(made(exact(301), Under::Current), Due::Nothing),
+                healthy_but(made(exact(301), ProgressEpoch::Current), Due::Nothing),
                 IDLE,
                 "renewed 2s ago by 186a…, nothing is due; last progress 5m1s ago",
             ),
@@ -112,7 +112,7 @@ fn progress_is_advancing_idle_stalled_or_unknown() {
             cadence,
             standing(
                 "within the cadence",
-                healthy_but(made(exact(3_600), Under::Current), Due::NotKnown),
+                healthy_but(made(exact(3_600), ProgressEpoch::Current), Due::NotKnown),
                 IDLE,
                 "renewed 2s ago by 186a…, nothing is overdue at one run every 1h; last progress 1h ago",
             ),
@@ -121,7 +121,7 @@ fn progress_is_advancing_idle_stalled_or_unknown() {
             cadence,
             standing(
                 "past the cadence by no more than the limit",
-                healthy_but(made(exact(3_900), Under::Current), Due::NotKnown),
+                healthy_but(made(exact(3_900), ProgressEpoch::Current), Due::NotKnown),
                 IDLE,
                 "renewed 2s ago by 186a…, nothing is overdue at one run every 1h; last progress 1h5m ago",
             ),
@@ -130,7 +130,7 @@ fn progress_is_advancing_idle_stalled_or_unknown() {
             cadence,
             standing(
                 "past the cadence by more than the limit",
-                healthy_but(made(exact(3_901), Under::Current), Due::NotKnown),
+                healthy_but(made(exact(3_901), ProgressEpoch::Current), Due::NotKnown),
                 stalled(Reason::NoProgress),
                 "renewed 2s ago by 186a…, no progress for 1h5m though a run is due every 1h; the limit is 5m",
             ),
@@ -140,7 +140,7 @@ fn progress_is_advancing_idle_stalled_or_unknown() {
             standing(
                 "a takeover puts off no run that is overdue",
                 Evidence {
-                    progress: made(exact(9_000), Under::Earlier),
+                    progress: made(exact(9_000), ProgressEpoch::Earlier),
                     due: Due::NotKnown,
                     ..holding(|holding| holding.acquired = exact(301))
                 },
@@ -153,14 +153,14 @@ fn progress_is_advancing_idle_stalled_or_unknown() {
             overdue,
             standing(
                 "the oldest waits too long though other work moves",
-                healthy_but(made(exact(4), Under::Current), waiting(1, 1_801)),
+                healthy_but(made(exact(4), ProgressEpoch::Current), waiting(1, 1_801)),
                 stalled(Reason::WorkStuck),
                 "renewed 2s ago by 186a…, 1 is due, for 30m1s; the limit is 30m, even while other work moves",
             ),
         ),
         standing(
             "the same without that policy",
-            healthy_but(made(exact(4), Under::Current), waiting(1, 1_801)),
+            healthy_but(made(exact(4), ProgressEpoch::Current), waiting(1, 1_801)),
             ACTIVE,
             "renewed 2s ago by 186a…, last progress 4s ago, 1 is due, for 30m1s",
         ),
@@ -178,7 +178,7 @@ fn progress_is_advancing_idle_stalled_or_unknown() {
         ),
         standing(
             "progress of an epoch that is not there yet",
-            healthy_but(made(exact(4), Under::Later), Due::Nothing),
+            healthy_but(made(exact(4), ProgressEpoch::Later), Due::Nothing),
             unknown(Authority::Held, Reason::EpochRegressed),
             "renewed 2s ago by 186a…, its epoch went backwards, so fencing cannot be relied on",
         ),
@@ -188,46 +188,46 @@ fn progress_is_advancing_idle_stalled_or_unknown() {
 #[test]
 fn what_bounds_cannot_decide_is_unknown_and_the_reason_tells_why() {
     let observed = |age, basis| Evidence {
-        progress: made(Dated { age, basis }, Under::Current),
+        progress: made(DatedAge { age, basis }, ProgressEpoch::Current),
         due: waiting(2, 400),
         ..healthy()
     };
     check([
         standing(
             "a cursor seen for the first time",
-            observed(Age::at_least(s(100)), Basis::FirstSeen),
+            observed(Age::at_least(s(100)), AgeSource::FirstSeen),
             unknown(Authority::Held, Reason::NotObservedYet),
             "renewed 2s ago by 186a…, not watched for long enough to tell; the limit is 5m",
         ),
         standing(
             "a cursor that has not moved for longer than the limit since then",
-            observed(Age::at_least(s(301)), Basis::FirstSeen),
+            observed(Age::at_least(s(301)), AgeSource::FirstSeen),
             stalled(Reason::NoProgress),
             "renewed 2s ago by 186a…, no progress for at least 5m1s while 2 are due, the oldest for 6m40s; \
              the limit is 5m",
         ),
         standing(
             "a cursor that moved within a gap",
-            observed(Age::between(s(0), s(600)), Basis::SeenToChange),
+            observed(Age::between(s(0), s(600)), AgeSource::SeenToChange),
             unknown(Authority::Held, Reason::ObservationGap),
             "renewed 2s ago by 186a…, last progress 0s ago or up to 10m ago, as it moved between two looks, which does not \
              tell; the limit is 5m",
         ),
         standing(
             "a cursor that moved within a gap shorter than the limit",
-            observed(Age::between(s(0), s(299)), Basis::SeenToChange),
+            observed(Age::between(s(0), s(299)), AgeSource::SeenToChange),
             ACTIVE,
             "renewed 2s ago by 186a…, last progress 0s ago, 2 are due, the oldest for 6m40s",
         ),
         standing(
             "a progress time in the future",
-            observed(Age::UNBOUNDED, Basis::Future),
+            observed(Age::UNBOUNDED, AgeSource::Future),
             unknown(Authority::Held, Reason::ClockSkew),
             "renewed 2s ago by 186a…, times in the store disagree with each other or lie in the future",
         ),
         standing(
             "a stored time that is contradicted, but no move watched for longer than the limit",
-            observed(Age::at_least(s(301)), Basis::Contradicted),
+            observed(Age::at_least(s(301)), AgeSource::Contradicted),
             stalled(Reason::NoProgress),
             "renewed 2s ago by 186a…, no progress for at least 5m1s while 2 are due, the oldest for 6m40s; \
              the limit is 5m",
@@ -236,7 +236,7 @@ fn what_bounds_cannot_decide_is_unknown_and_the_reason_tells_why() {
             "bounds that do not decide where both answers agree",
             Evidence {
                 progress: Progress::Never,
-                ..holding(|holding| holding.acquired = Dated { age: Age::UNBOUNDED, basis: Basis::FirstSeen })
+                ..holding(|holding| holding.acquired = DatedAge { age: Age::UNBOUNDED, basis: AgeSource::FirstSeen })
             },
             IDLE,
             "renewed 2s ago by 186a…, nothing is due; no progress is recorded",
@@ -244,10 +244,10 @@ fn what_bounds_cannot_decide_is_unknown_and_the_reason_tells_why() {
         standing(
             "due times that do not decide",
             Evidence {
-                progress: made(exact(400), Under::Current),
+                progress: made(exact(400), ProgressEpoch::Current),
                 due: Due::Waiting {
                     count: Some(2),
-                    oldest: Some(Dated { age: Age::between(s(299), s(303)), basis: Basis::Stored }),
+                    oldest: Some(DatedAge { age: Age::between(s(299), s(303)), basis: AgeSource::Stored }),
                     oldest_at: None,
                 },
                 ..healthy()
@@ -258,7 +258,7 @@ fn what_bounds_cannot_decide_is_unknown_and_the_reason_tells_why() {
         standing(
             "progress that may be the holder's or its predecessor's, and would count",
             Evidence {
-                progress: made(exact(10), Under::Unattributed),
+                progress: made(exact(10), ProgressEpoch::Unattributed),
                 due: waiting(2, 100),
                 ..holding(|holding| holding.acquired = exact(10))
             },
@@ -269,8 +269,8 @@ fn what_bounds_cannot_decide_is_unknown_and_the_reason_tells_why() {
         standing(
             "the same while nothing is due, which would be active or idle, where nobody saw when it was acquired",
             Evidence {
-                progress: made(exact(10), Under::Unattributed),
-                ..holding(|holding| holding.acquired = Dated { age: Age::UNBOUNDED, basis: Basis::FirstSeen })
+                progress: made(exact(10), ProgressEpoch::Unattributed),
+                ..holding(|holding| holding.acquired = DatedAge { age: Age::UNBOUNDED, basis: AgeSource::FirstSeen })
             },
             unknown(Authority::Held, Reason::NotObservedYet),
             "renewed 2s ago by 186a…, not watched for long enough to tell; the limit is 5m",
@@ -278,9 +278,9 @@ fn what_bounds_cannot_decide_is_unknown_and_the_reason_tells_why() {
         standing(
             "the same where it was acquired between two looks",
             Evidence {
-                progress: made(exact(10), Under::Unattributed),
+                progress: made(exact(10), ProgressEpoch::Unattributed),
                 ..holding(|holding| {
-                    holding.acquired = Dated { age: Age::between(s(0), s(20)), basis: Basis::SeenToChange };
+                    holding.acquired = DatedAge { age: Age::between(s(0), s(20)), basis: AgeSource::SeenToChange };
                 })
             },
             unknown(Authority::Held, Reason::NotObservedYet),
@@ -289,9 +289,9 @@ fn what_bounds_cannot_decide_is_unknown_and_the_reason_tells_why() {
         standing(
             "the same where two stored times are too close to tell",
             Evidence {
-                progress: made(exact(10), Under::Unattributed),
+                progress: made(exact(10), ProgressEpoch::Unattributed),
                 ..holding(|holding| {
-                    holding.acquired = Dated { age: Age::between(s(9), s(11)), basis: Basis::Stored };
+                    holding.acquired = DatedAge { age: Age::between(s(9), s(11)), basis: AgeSource::Stored };
                 })
             },
             unknown(Authority::Held, Reason::ClockSkew),
@@ -300,7 +300,7 @@ fn what_bounds_cannot_decide_is_unknown_and_the_reason_tells_why() {
         standing(
             "the same, but too old to count either way",
             Evidence {
-                progress: made(exact(400), Under::Unattributed),
+                progress: made(exact(400), ProgressEpoch::Unattributed),
                 due: waiting(2, 400),
                 ..holding(|holding| holding.acquired = exact(400))
             },

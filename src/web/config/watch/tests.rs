@@ -3,7 +3,7 @@ use std::sync::mpsc;
 
 use super::*;
 use crate::expose::Format;
-use crate::own::Own;
+use crate::self_metrics::SelfMetrics;
 
 /// A file that is watched, and was looked at long enough ago.
 fn watched(folder: &Path, text: &str) -> Arc<Watched> {
@@ -80,7 +80,7 @@ async fn after_a_look_that_panics_there_is_another() {
 #[tokio::test]
 async fn what_came_of_each_change_is_told() {
     let folder = tempfile::tempdir().unwrap();
-    let own = Own::new().unwrap();
+    let own = SelfMetrics::new().unwrap();
     let path = folder.path().join("web.yml");
     std::fs::write(&path, "").unwrap();
     let watched = Arc::new(Watched::first(&path).unwrap().telling(own.web_config().unwrap()));
@@ -240,7 +240,7 @@ async fn who_asks_whether_a_change_was_taken_is_told_of_the_latest() {
 #[tokio::test]
 async fn when_the_certificate_runs_out_is_told_for_as_long_as_there_is_one() {
     let folder = folder();
-    let own = Own::new().unwrap();
+    let own = SelfMetrics::new().unwrap();
     std::fs::write(folder.path().join("web.yml"), TLS).unwrap();
     let watched = Watched::first(&folder.path().join("web.yml")).unwrap().telling(own.web_config().unwrap());
     let told = || {

@@ -27,9 +27,9 @@ const fn s(seconds: u64) -> Duration {
 const RULES: Rules =
     Rules { kind: Kind::Standing, clock: Clock::Store, clock_skew: s(2), max_leases: 10, resolution: Duration::ZERO };
 
-fn memory(rules: Rules) -> Memory {
+fn memory(rules: Rules) -> SourceTracker {
     let policies = Arc::new(Expecting(BTreeSet::from(["named"])));
-    Memory::new("source".into(), rules, TokenKey::new(b"key"), policies)
+    SourceTracker::new("source".into(), rules, TokenKey::new(b"key"), policies)
 }
 
 /// Store time, in seconds of the test.
@@ -38,8 +38,8 @@ fn t(seconds: i64) -> StoreTime {
 }
 
 /// A lease as the reference protocol keeps it, renewed and progressed at `now`.
-fn row(lease: &str, holder: &str, epoch: u64, now: i64) -> Row {
-    Row {
+fn row(lease: &str, holder: &str, epoch: u64, now: i64) -> LeaseRecord {
+    LeaseRecord {
         lease: Some(lease.into()),
         holder: Some(holder.into()),
         epoch: Some(Epoch(epoch)),
@@ -57,11 +57,11 @@ fn row(lease: &str, holder: &str, epoch: u64, now: i64) -> Row {
 }
 
 /// The same, acquired at another time than the first.
-fn since(acquired: i64, row: Row) -> Row {
-    Row { acquired_at: Some(t(acquired)), ..row }
+fn since(acquired: i64, row: LeaseRecord) -> LeaseRecord {
+    LeaseRecord { acquired_at: Some(t(acquired)), ..row }
 }
 
-fn take_in(memory: &mut Memory, now: i64, rows: Vec<Row>) -> SourceSnapshot {
+fn take_in(memory: &mut SourceTracker, now: i64, rows: Vec<LeaseRecord>) -> SourceSnapshot {
     let reading = Reading {
         store_now: t(now),
         columns: Columns::all(),
@@ -73,7 +73,7 @@ fn take_in(memory: &mut Memory, now: i64, rows: Vec<Row>) -> SourceSnapshot {
     take_in_reading(memory, now, reading)
 }
 
-fn take_in_reading(memory: &mut Memory, now: i64, reading: Reading) -> SourceSnapshot {
+fn take_in_reading(memory: &mut SourceTracker, now: i64, reading: Reading) -> SourceSnapshot {
     let at = At { began: s(now.unsigned_abs()), ended: s(now.unsigned_abs()) };
     memory.take_in(reading, at, Duration::ZERO, 0.0)
 }
@@ -111,8 +111,9 @@ fn a_failed_read_shows_nothing_of_an_earlier_one_and_the_next_reading_is_exact_a
     assert_eq!(status(&failed, "a").evidence(), None);
     assert_eq!((failed.health.leases, failed.health.clock_offset), (None, None));
     assert_eq!(failed.health.failures[ReadFailure::Timeout as usize], 1);
-    let stuck = Row { due: Some(3), oldest_due_at: Some(t(20)), renewed_at: Some(t(99)), ..row("a", "h", 1, 10) };
-    let stuck = Row { expires_at: Some(t(115)), ..stuck };
+    let stuck =
+        LeaseRecord { due: Some(3), oldest_due_at: Some(t(20)), renewed_at: Some(t(99)), ..row("a", "h", 1, 10) };
+    let stuck = LeaseRecord { expires_at: Some(t(115)), ..stuck };
     assert_eq!(said(&take_in(&mut memory, 100, vec![stuck]), "a"), (State::Stalled, Reason::NoProgress));
 }
 
@@ -121,8 +122,8 @@ fn a_newer_time_beside_an_unmoved_cursor_is_not_progress() {
     let mut memory = memory(RULES);
     take_in(&mut memory, 10, vec![row("a", "h", 1, 10)]);
     for now in [40, 70, 100] {
-        let touched = Row { progress_cursor: Some(Cursor::Number(10)), ..row("a", "h", 1, now) };
-        let touched = Row { due: Some(1), oldest_due_at: Some(t(0)), ..touched };
+        let touched = LeaseRecord { progress_cursor: Some(Cursor::Number(10)), ..row("a", "h", 1, now) };
+        let touched = LeaseRecord { due: Some(1), oldest_due_at: Some(t(0)), ..touched };
         let snapshot = take_in(&mut memory, now, vec![touched]);
         if now == 100 {
             assert_eq!(said(&snapshot, "a"), (State::Stalled, Reason::NoProgress));
@@ -154,7 +155,7 @@ fn an_epoch_that_goes_back_is_unknown_until_one_is_higher_than_all_before() {
 #[test]
 fn progress_that_is_gone_is_not_known_and_not_undone() {
     let mut memory = memory(RULES);
-    let without = |now| Row {
+    let without = |now| LeaseRecord {
         progress_at: None,
         progress_epoch: None,
         progress_cursor: None,
@@ -177,9 +178,9 @@ fn the_time_of_work_that_the_store_has_forgotten_still_counts() {
     for kind in Kind::ALL {
         let mut memory = memory(Rules { kind, ..RULES });
         let mut look = |now, progress: Option<i64>, due| {
-            let row = Row { progress_at: progress.map(t), due: Some(due), ..row("a", "h", 1, now) };
-            let row = Row { epoch: None, progress_epoch: None, progress_cursor: None, expires_at: None, ..row };
-            let row = Row { oldest_due_at: (due > 0).then_some(t(20)), ..row };
+            let row = LeaseRecord { progress_at: progress.map(t), due: Some(due), ..row("a", "h", 1, now) };
+            let row = LeaseRecord { epoch: None, progress_epoch: None, progress_cursor: None, expires_at: None, ..row };
+            let row = LeaseRecord { oldest_due_at: (due > 0).then_some(t(20)), ..row };
             let reading = Reading {
                 store_now: t(now),
                 columns,
@@ -209,9 +210,10 @@ fn a_run_that_is_claimed_goes_on_from_what_the_runs_before_it_did() {
         (Kind::Standing, (State::Unknown, Reason::NotObservedYet)),
     ] {
         let mut memory = memory(Rules { kind, ..RULES });
-        let stuck = Row { progress_at: Some(t(-7_200)), oldest_due_at: Some(t(-7_000)), ..row("a", "h", 1, 10) };
-        let stuck = Row { acquired_at: None, epoch: None, expires_at: None, progress_epoch: None, ..stuck };
-        let rows = vec![Row { progress_cursor: None, due: None, ..stuck }];
+        let stuck =
+            LeaseRecord { progress_at: Some(t(-7_200)), oldest_due_at: Some(t(-7_000)), ..row("a", "h", 1, 10) };
+        let stuck = LeaseRecord { acquired_at: None, epoch: None, expires_at: None, progress_epoch: None, ..stuck };
+        let rows = vec![LeaseRecord { progress_cursor: None, due: None, ..stuck }];
         let reading = Reading { store_now: t(10), columns, rows, rejected: Vec::new(), over_limit: 0, last_kept: None };
         assert_eq!(said(&take_in_reading(&mut memory, 10, reading), "a"), said_of_it, "{kind}");
     }
@@ -222,8 +224,9 @@ fn without_epochs_on_it_progress_counts_for_a_new_holder_only_once_it_is_surely_
     let mut memory = memory(RULES);
     let columns = [Column::Holder, Column::Epoch, Column::RenewedAt, Column::ProgressCursor, Column::Due];
     let mut look = |now, holder: &str, epoch, cursor| {
-        let row = Row { progress_cursor: Some(Cursor::Number(cursor)), due: Some(1), ..row("a", holder, epoch, now) };
-        let row = Row { acquired_at: None, expires_at: None, progress_at: None, progress_epoch: None, ..row };
+        let row =
+            LeaseRecord { progress_cursor: Some(Cursor::Number(cursor)), due: Some(1), ..row("a", holder, epoch, now) };
+        let row = LeaseRecord { acquired_at: None, expires_at: None, progress_at: None, progress_epoch: None, ..row };
         let columns = columns.into_iter().collect();
         let reading = Reading {
             store_now: t(now),
@@ -246,7 +249,12 @@ fn a_claim_that_came_and_went_between_two_looks_is_not_accused() {
     let mut memory = memory(Rules { kind: Kind::Claim, ..RULES });
     let columns = [Column::Lease, Column::Holder, Column::ProgressAt, Column::Due].into_iter().collect();
     let mut look = |now, progress| {
-        let row = Row { lease: Some("a".into()), progress_at: Some(t(progress)), due: Some(0), ..Row::default() };
+        let row = LeaseRecord {
+            lease: Some("a".into()),
+            progress_at: Some(t(progress)),
+            due: Some(0),
+            ..LeaseRecord::default()
+        };
         let reading = Reading {
             store_now: t(now),
             columns,
@@ -275,7 +283,7 @@ fn another_holder_under_the_same_epoch_is_counted() {
 fn progress_from_an_ended_epoch_is_counted_but_not_what_was_made_before_it_ended() {
     let mut memory = memory(RULES);
     take_in(&mut memory, 10, vec![row("a", "h", 7, 10)]);
-    let stale = |now, progress| Row {
+    let stale = |now, progress| LeaseRecord {
         progress_at: Some(t(progress)),
         progress_epoch: Some(Epoch(7)),
         progress_cursor: Some(Cursor::Number(progress)),
@@ -293,7 +301,7 @@ fn progress_from_an_ended_epoch_is_counted_but_not_what_was_made_before_it_ended
 fn a_time_in_the_future_is_counted_once() {
     let mut memory = memory(RULES);
     for now in [10, 20, 30] {
-        let ahead = Row { renewed_at: Some(t(3_600)), ..row("a", "h", 1, now) };
+        let ahead = LeaseRecord { renewed_at: Some(t(3_600)), ..row("a", "h", 1, now) };
         let snapshot = take_in(&mut memory, now, vec![ahead]);
         assert_eq!(said(&snapshot, "a"), (State::Unknown, Reason::ClockSkew));
         assert_eq!(counted(&snapshot, "a"), [(Anomaly::ClockSkew, 1)]);
@@ -308,8 +316,8 @@ fn a_bad_row_costs_its_own_lease_alone_and_keeps_the_order_of_names() {
         columns: Columns::all(),
         rows: vec![row("z", "h", 1, 10), row("b", "h", 1, 10), row("b", "i", 1, 10), row("c", "h", 1, 10)],
         rejected: vec![
-            RejectedRow { lease: Some("a".into()), column: Column::Epoch, fault: RowFault::OutOfRange },
-            RejectedRow { lease: None, column: Column::Lease, fault: RowFault::NoName },
+            RejectedRecord { lease: Some("a".into()), column: Column::Epoch, fault: RecordFault::OutOfRange },
+            RejectedRecord { lease: None, column: Column::Lease, fault: RecordFault::NoName },
         ],
         over_limit: 5,
         last_kept: None,
@@ -318,9 +326,9 @@ fn a_bad_row_costs_its_own_lease_alone_and_keeps_the_order_of_names() {
     let names: Vec<_> = snapshot.leases.iter().map(|status| &*status.lease).collect();
     assert_eq!(names, ["a", "b", "c", "named", "z"]);
     assert_eq!(said(&snapshot, "a"), (State::Unknown, Reason::InvalidRecord));
-    assert_eq!(status(&snapshot, "b").observation, Observation::Unseen(Unseen::Duplicate));
+    assert_eq!(status(&snapshot, "b").observation, Observation::Unknown(UnknownCause::Duplicate));
     assert_eq!(said(&snapshot, "c"), (State::Active, Reason::Progressing));
-    let rejected: Vec<_> = RowFault::ALL.into_iter().map(|fault| snapshot.health.rejected[fault as usize]).collect();
+    let rejected: Vec<_> = RecordFault::ALL.into_iter().map(|fault| snapshot.health.rejected[fault as usize]).collect();
     // wrong_type, out_of_range, unreadable, no_name, name_too_long, duplicate, over_limit
     assert_eq!(rejected, [0, 1, 0, 1, 0, 2, 5]);
     assert_eq!((snapshot.health.rejected_now.total(), snapshot.health.leases), (9, Some(4)));
@@ -329,26 +337,31 @@ fn a_bad_row_costs_its_own_lease_alone_and_keeps_the_order_of_names() {
 #[test]
 fn what_a_reading_did_not_use_is_said_of_that_reading_alone_with_the_names_of_a_few_leases() {
     let mut memory = memory(RULES);
-    let bad = |lease: Option<&str>, fault| RejectedRow { lease: lease.map(Into::into), column: Column::Epoch, fault };
+    let bad =
+        |lease: Option<&str>, fault| RejectedRecord { lease: lease.map(Into::into), column: Column::Epoch, fault };
     let names = ["a", "a", "b", "c", "d"];
     for at in [10, 20] {
-        let mut rejected: Vec<_> = names.iter().map(|name| bad(Some(name), RowFault::OutOfRange)).collect();
-        rejected.push(bad(None, RowFault::NoName));
+        let mut rejected: Vec<_> = names.iter().map(|name| bad(Some(name), RecordFault::OutOfRange)).collect();
+        rejected.push(bad(None, RecordFault::NoName));
         let rows = vec![row("y", "h", 1, at), row("y", "i", 1, at)];
         let reading =
             Reading { store_now: t(at), columns: Columns::all(), rows, rejected, over_limit: 7, last_kept: None };
         let snapshot = take_in_reading(&mut memory, at, reading);
         let now = &snapshot.health.rejected_now;
         let said = |fault| (now.rows(fault), now.leases(fault).iter().map(|lease| &**lease).collect::<Vec<_>>());
-        assert_eq!(said(RowFault::OutOfRange), (5, vec!["a", "b", "c"]), "at {at}");
-        assert_eq!(said(RowFault::Duplicate), (2, vec!["y"]), "at {at}");
-        assert_eq!((said(RowFault::NoName), said(RowFault::OverLimit)), ((1, vec![]), (7, vec![])), "at {at}");
+        assert_eq!(said(RecordFault::OutOfRange), (5, vec!["a", "b", "c"]), "at {at}");
+        assert_eq!(said(RecordFault::Duplicate), (2, vec!["y"]), "at {at}");
+        assert_eq!((said(RecordFault::NoName), said(RecordFault::OverLimit)), ((1, vec![]), (7, vec![])), "at {at}");
         assert_eq!(now.total(), 15);
         let looks = (at / 10).unsigned_abs();
-        assert_eq!(snapshot.health.rejected[RowFault::OutOfRange as usize], 5 * looks, "the counter is of all looks");
+        assert_eq!(
+            snapshot.health.rejected[RecordFault::OutOfRange as usize],
+            5 * looks,
+            "the counter is of all looks"
+        );
     }
     let failed = memory.failed(ReadFailure::Refused, Duration::ZERO);
-    assert_eq!(failed.health.rejected_now, RejectedRows::default());
+    assert_eq!(failed.health.rejected_now, RejectedRecords::default());
 }
 
 #[test]
@@ -356,7 +369,7 @@ fn a_registry_is_held_while_any_holder_is_fresh() {
     let mut memory = memory(Rules { kind: Kind::Registry, ..RULES });
     let columns =
         [Column::Holder, Column::Epoch, Column::RenewedAt, Column::TtlSeconds, Column::ProgressAt, Column::Due];
-    let beat = |holder: &str, epoch, renewed, progress| Row {
+    let beat = |holder: &str, epoch, renewed, progress| LeaseRecord {
         lease: Some("workers".into()),
         holder: Some(holder.into()),
         epoch: Some(Epoch(epoch)),
@@ -365,7 +378,7 @@ fn a_registry_is_held_while_any_holder_is_fresh() {
         persistent: false,
         progress_at: Some(t(progress)),
         due: Some(4),
-        ..Row::default()
+        ..LeaseRecord::default()
     };
     let mut look = |now, rows| {
         let reading = Reading {
@@ -395,7 +408,7 @@ fn a_registry_is_held_while_any_holder_is_fresh() {
 fn a_released_record_is_vacant_and_keeps_its_epoch() {
     let mut memory = memory(RULES);
     take_in(&mut memory, 10, vec![row("a", "h", 7, 10)]);
-    let released = take_in(&mut memory, 20, vec![Row { holder: None, ..row("a", "", 7, 10) }]);
+    let released = take_in(&mut memory, 20, vec![LeaseRecord { holder: None, ..row("a", "", 7, 10) }]);
     assert_eq!(said(&released, "a"), (State::NoLeader, Reason::Released));
     assert!(matches!(
         status(&released, "a").evidence().unwrap().tenure,
@@ -420,14 +433,14 @@ fn what_is_known_outlives_the_limits_that_it_was_judged_by() {
     take_in(&mut before, 10, vec![row("a", "h", 7, 10), row("b", "h", 7, 10)]);
     take_in(&mut before, 20, vec![since(15, row("a", "h", 6, 20)), row("b", "h", 7, 20)]);
 
-    let mut after = Memory::new("source".into(), RULES, TokenKey::new(b"key"), Arc::new(Stricter));
+    let mut after = SourceTracker::new("source".into(), RULES, TokenKey::new(b"key"), Arc::new(Stricter));
     after.inherit(&mut before);
     let unread = after.unread(ReadFailure::Timeout, Duration::ZERO);
     let names: Vec<_> = unread.leases.iter().map(|status| &*status.lease).collect();
     assert_eq!(names, ["a", "b", "new"], "`named` is named no longer, and there is none");
     assert_eq!(unread.health.failures[ReadFailure::Timeout as usize], 1);
 
-    let busy = |lease, epoch| Row {
+    let busy = |lease, epoch| LeaseRecord {
         due: Some(3),
         oldest_due_at: Some(t(20)),
         progress_at: Some(t(20)),

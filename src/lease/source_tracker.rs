@@ -6,45 +6,45 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::age::At;
-use super::evidence::{Noticed, Unseen};
+use super::evidence::{AnomalySet, UnknownCause};
 use super::judge::judge;
-use super::label::{Anomaly, ReadFailure, RowFault};
+use super::label::{Anomaly, ReadFailure, RecordFault};
+use super::lease_tracker::{LeaseTracker, ReadContext, RecordState};
 use super::policy::{Kind, Policies, Policy, Rules};
-use super::recollection::{Look, Recollection, Sight};
-use super::record::{Reading, RejectedRow, Row};
+use super::record::{LeaseRecord, Reading, RejectedRecord};
 use super::registry::merged;
-use super::snapshot::{Health, RejectedRows, SourceSnapshot};
+use super::snapshot::{Health, RejectedRecords, SourceSnapshot};
 use super::status::{Anomalies, Status};
 use super::token::TokenKey;
 
 /// What earlier readings of one source showed.
 #[derive(Debug)]
-pub struct Memory {
+pub struct SourceTracker {
     source: Arc<str>,
     rules: Rules,
     key: TokenKey,
     policies: Arc<dyn Policies>,
     /// Boxed, because a map that is filled in order leaves its nodes half empty.
-    leases: BTreeMap<Arc<str>, Box<Remembered>>,
+    leases: BTreeMap<Arc<str>, Box<TrackedLease>>,
     failures: [u64; ReadFailure::ALL.len()],
-    rejected: [u64; RowFault::ALL.len()],
+    rejected: [u64; RecordFault::ALL.len()],
 }
 
 #[derive(Debug)]
-struct Remembered {
+struct TrackedLease {
     policy: Arc<Policy>,
     /// Named in the configuration, so never forgotten.
     expected: bool,
-    recollection: Recollection,
+    recollection: LeaseTracker,
     anomalies: Anomalies,
 }
 
-impl Memory {
+impl SourceTracker {
     /// The memory of a source that was never read.
     #[must_use]
     pub fn new(source: Arc<str>, rules: Rules, key: TokenKey, policies: Arc<dyn Policies>) -> Self {
         let leases = policies.expected().into_iter().map(|lease| {
-            let remembered = Remembered::new(policies.of(&lease), true);
+            let remembered = TrackedLease::new(policies.of(&lease), true);
             (lease, remembered)
         });
         Self {
@@ -69,14 +69,14 @@ impl Memory {
         for (name, before) in std::mem::take(&mut from.leases) {
             match self.leases.entry(name) {
                 Entry::Occupied(mut expected) => {
-                    let Remembered { recollection, anomalies, .. } = *before;
+                    let TrackedLease { recollection, anomalies, .. } = *before;
                     let policy = Arc::clone(&expected.get().policy);
-                    **expected.get_mut() = Remembered { policy, expected: true, recollection, anomalies };
+                    **expected.get_mut() = TrackedLease { policy, expected: true, recollection, anomalies };
                 }
                 Entry::Vacant(_) if before.expected && before.recollection.is_absent() => {}
                 Entry::Vacant(vacant) => {
                     let policy = self.policies.of(vacant.key());
-                    vacant.insert(Box::new(Remembered { policy, expected: false, ..*before }));
+                    vacant.insert(Box::new(TrackedLease { policy, expected: false, ..*before }));
                 }
             }
         }
@@ -88,14 +88,14 @@ impl Memory {
         if !reading.rows.is_sorted_by(|one, other| one.lease <= other.lease) {
             reading.rows.sort_by(|one, other| one.lease.cmp(&other.lease));
         }
-        let mut rejected_now = RejectedRows::default();
-        rejected_now.count(RowFault::OverLimit, reading.over_limit, None);
-        let mut spoilt: BTreeMap<&str, Unseen> = BTreeMap::new();
-        for RejectedRow { lease, column, fault } in &reading.rejected {
+        let mut rejected_now = RejectedRecords::default();
+        rejected_now.count(RecordFault::OverLimit, reading.over_limit, None);
+        let mut spoilt: BTreeMap<&str, UnknownCause> = BTreeMap::new();
+        for RejectedRecord { lease, column, fault } in &reading.rejected {
             rejected_now.count(*fault, 1, lease.as_ref());
             match lease {
-                Some(lease) if *fault == RowFault::OverLimit => spoilt.insert(lease, Unseen::MembersLeftOut),
-                Some(lease) => spoilt.insert(lease, Unseen::Record(*column)),
+                Some(lease) if *fault == RecordFault::OverLimit => spoilt.insert(lease, UnknownCause::MembersLeftOut),
+                Some(lease) => spoilt.insert(lease, UnknownCause::Record(*column)),
                 None => None,
             };
         }
@@ -103,8 +103,13 @@ impl Memory {
         // The store rejects rows without a name.
         let rows = &reading.rows[reading.rows.partition_point(|row| row.lease.is_none())..];
         self.remember(rows, &spoilt);
-        let look =
-            Look { at, store_now: reading.store_now, columns: reading.columns, rules: &self.rules, key: &self.key };
+        let look = ReadContext {
+            at,
+            store_now: reading.store_now,
+            columns: reading.columns,
+            rules: &self.rules,
+            key: &self.key,
+        };
         let mut read = 0;
         let mut leases = Vec::with_capacity(self.leases.len());
         // Both are in the order of names, so they are walked side by side: no name is looked up.
@@ -117,25 +122,25 @@ impl Memory {
             let sight = match (&merged, spoilt) {
                 // Of several holders a bad row costs itself alone; of one, it is not known which row is right.
                 (Some((_, Some(_))), Some(why))
-                    if look.rules.kind != Kind::Registry || why == Unseen::MembersLeftOut =>
+                    if look.rules.kind != Kind::Registry || why == UnknownCause::MembersLeftOut =>
                 {
-                    Sight::Unusable(why)
+                    RecordState::Unusable(why)
                 }
-                (Some((_, Some(merged))), _) => Sight::Row(&merged.row, &merged.others),
+                (Some((_, Some(merged))), _) => RecordState::LeaseRecord(&merged.row, &merged.others),
                 (Some((rows, None)), _) => {
-                    rejected_now.count(RowFault::Duplicate, rows.len() as u64, Some(name));
-                    Sight::Unusable(Unseen::Duplicate)
+                    rejected_now.count(RecordFault::Duplicate, rows.len() as u64, Some(name));
+                    RecordState::Unusable(UnknownCause::Duplicate)
                 }
-                (None, Some(why)) => Sight::Unusable(why),
+                (None, Some(why)) => RecordState::Unusable(why),
                 // Where leases were left out, those that come after the last one that was kept may be there all the same.
                 (None, None) if reading.last_kept.as_ref().is_some_and(|last| name > last) => {
-                    Sight::Unusable(Unseen::LeftOut)
+                    RecordState::Unusable(UnknownCause::LeftOut)
                 }
-                (None, None) => Sight::Absent,
+                (None, None) => RecordState::Absent,
             };
             leases.push(remembered.status(name, sight, &look));
         }
-        for fault in RowFault::ALL {
+        for fault in RecordFault::ALL {
             self.rejected[fault as usize] += rejected_now.rows(fault);
         }
         SourceSnapshot {
@@ -156,7 +161,7 @@ impl Memory {
 
     /// Begins to remember the leases of a reading that are new, and forgets those that are one too many: of the leases
     /// that are not in the reading the longest gone first, and never one that the configuration names.
-    fn remember(&mut self, rows: &[Row], spoilt: &BTreeMap<&str, Unseen>) {
+    fn remember(&mut self, rows: &[LeaseRecord], spoilt: &BTreeMap<&str, UnknownCause>) {
         let new = {
             let mut known = self.leases.keys().peekable();
             let names =
@@ -173,7 +178,7 @@ impl Memory {
         };
         for name in new {
             let policy = self.policies.of(&name);
-            self.leases.entry(name).or_insert_with(|| Remembered::new(policy, false));
+            self.leases.entry(name).or_insert_with(|| TrackedLease::new(policy, false));
         }
         let excess = self.leases.len().saturating_sub(self.rules.max_leases);
         if excess == 0 {
@@ -222,13 +227,13 @@ impl Memory {
     }
 }
 
-impl Remembered {
+impl TrackedLease {
     fn new(policy: Arc<Policy>, expected: bool) -> Box<Self> {
-        Box::new(Self { policy, expected, recollection: Recollection::default(), anomalies: Anomalies::default() })
+        Box::new(Self { policy, expected, recollection: LeaseTracker::default(), anomalies: Anomalies::default() })
     }
 
-    fn status(&mut self, lease: &Arc<str>, sight: Sight<'_>, look: &Look<'_>) -> Status {
-        let mut noticed = Noticed::default();
+    fn status(&mut self, lease: &Arc<str>, sight: RecordState<'_>, look: &ReadContext<'_>) -> Status {
+        let mut noticed = AnomalySet::default();
         let observation = self.recollection.see(sight, look, &mut noticed);
         for anomaly in Anomaly::ALL {
             if noticed[anomaly as usize] {

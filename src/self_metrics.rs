@@ -9,7 +9,7 @@ use crate::{build_info, clock};
 
 /// The exporter's own metrics.
 #[derive(Clone, Debug)]
-pub struct Own {
+pub struct SelfMetrics {
     registry: Registry,
     config: Loads,
     panics: IntCounter,
@@ -77,7 +77,7 @@ impl WebLoads {
     }
 }
 
-impl Own {
+impl SelfMetrics {
     /// The names of its metrics, but for `process_*`. Those of the web configuration are there if there is one, and
     /// that of its certificates if it has any.
     pub const NAMES: [&'static str; 7] = [
@@ -173,12 +173,12 @@ mod tests {
 
     #[test]
     fn a_file_that_is_not_there_is_told_nothing_of_and_one_that_was_refused_keeps_its_time() {
-        let own = Own::new().unwrap();
+        let own = SelfMetrics::new().unwrap();
         let told = |name: &str| {
             let text = own.text(Format::Text);
             text.lines().find_map(|line| line.strip_prefix(&format!("{name} "))).map(|value| value.parse().unwrap())
         };
-        let [.., successful, success, not_after] = Own::NAMES;
+        let [.., successful, success, not_after] = SelfMetrics::NAMES;
         assert_eq!((told(successful), told(success)), (None, None::<f64>));
         let loads = own.web_config().unwrap();
         let loaded = told(success);
@@ -186,7 +186,7 @@ mod tests {
         assert!(loaded.is_some_and(|time| time > 1e9), "{loaded:?}");
         loads.failed();
         assert_eq!((told(successful), told(success)), (Some(0.0), loaded));
-        assert_eq!(told(Own::NAMES[2]), Some(1.0), "the other file is not meant");
+        assert_eq!(told(SelfMetrics::NAMES[2]), Some(1.0), "the other file is not meant");
         assert_eq!(told(not_after), None, "without TLS there is no certificate");
         loads.succeeded(Some(2e9));
         assert_eq!((told(successful), told(not_after)), (Some(1.0), Some(2e9)));
@@ -199,14 +199,14 @@ mod tests {
 
     #[test]
     fn both_formats_have_the_same_samples_and_the_headers_of_their_own() {
-        let own = Own::new().unwrap();
+        let own = SelfMetrics::new().unwrap();
         let samples = |format| -> Vec<String> {
             let text = own.text(format);
             let samples = text.lines().filter(|line| !line.starts_with('#'));
             samples.map(|line| line.split(' ').next().unwrap_or_default().to_owned()).collect()
         };
         assert_eq!(samples(Format::Text), samples(Format::OpenMetrics));
-        assert!(samples(Format::Text).len() > Own::NAMES.len());
+        assert!(samples(Format::Text).len() > SelfMetrics::NAMES.len());
         for (format, lines) in [
             (
                 Format::Text,

@@ -37,10 +37,11 @@ fn a_lease_that_is_absent_is_known_to_be_though_rows_of_another_were_left_out() 
 fn of_a_lease_with_more_members_than_are_looked_at_nothing_is_claimed() {
     // Each of these would be proven by its rows, if they were all that there are.
     let (now, old) = (1_000, 10);
-    let working = Row { progress_at: Some(t(now)), ..row("a", "h", 1, now) };
-    let stalled = Row { progress_at: Some(t(old)), due: Some(3), oldest_due_at: Some(t(old)), ..row("a", "h", 1, now) };
-    let idle = Row { progress_at: Some(t(old)), due: Some(0), ..row("a", "h", 1, now) };
-    let expired = Row { renewed_at: Some(t(old)), expires_at: Some(t(old + 1)), ..row("a", "h", 1, old) };
+    let working = LeaseRecord { progress_at: Some(t(now)), ..row("a", "h", 1, now) };
+    let stalled =
+        LeaseRecord { progress_at: Some(t(old)), due: Some(3), oldest_due_at: Some(t(old)), ..row("a", "h", 1, now) };
+    let idle = LeaseRecord { progress_at: Some(t(old)), due: Some(0), ..row("a", "h", 1, now) };
+    let expired = LeaseRecord { renewed_at: Some(t(old)), expires_at: Some(t(old + 1)), ..row("a", "h", 1, old) };
     for (member, whole) in
         [(working, State::Active), (stalled, State::Stalled), (idle, State::Idle), (expired, State::NoLeader)]
     {
@@ -51,8 +52,8 @@ fn of_a_lease_with_more_members_than_are_looked_at_nothing_is_claimed() {
             (Kind::Standing, true, State::Unknown),
         ] {
             let mut memory = memory(Rules { kind, ..RULES });
-            let other = Row { holder: Some("i".into()), ..member.clone() };
-            let more = RejectedRow { lease: Some("a".into()), column: Column::Lease, fault: RowFault::OverLimit };
+            let other = LeaseRecord { holder: Some("i".into()), ..member.clone() };
+            let more = RejectedRecord { lease: Some("a".into()), column: Column::Lease, fault: RecordFault::OverLimit };
             let reading = Reading {
                 store_now: t(now),
                 columns: Columns::all(),
@@ -66,17 +67,17 @@ fn of_a_lease_with_more_members_than_are_looked_at_nothing_is_claimed() {
             assert_eq!(a.verdict.state, said_of_it, "{kind} {whole}");
             let why = match (kind, left_out) {
                 (_, false) => None,
-                (Kind::Registry, true) => Some(Unseen::MembersLeftOut),
-                _ => Some(Unseen::Duplicate),
+                (Kind::Registry, true) => Some(UnknownCause::MembersLeftOut),
+                _ => Some(UnknownCause::Duplicate),
             };
             let unseen = match a.observation {
-                Observation::Unseen(why) => Some(why),
-                Observation::Seen(_) => None,
+                Observation::Unknown(why) => Some(why),
+                Observation::Known(_) => None,
             };
             assert_eq!(unseen, why);
             let rejected = &snapshot.health.rejected_now;
-            assert_eq!(rejected.rows(RowFault::OverLimit), if left_out { 7 } else { 0 });
-            assert_eq!(rejected.leases(RowFault::OverLimit).len(), usize::from(left_out));
+            assert_eq!(rejected.rows(RecordFault::OverLimit), if left_out { 7 } else { 0 });
+            assert_eq!(rejected.leases(RecordFault::OverLimit).len(), usize::from(left_out));
         }
     }
 }

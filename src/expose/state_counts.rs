@@ -11,9 +11,9 @@ pub const SEVERITY: [State; State::ALL.len()] =
 
 /// How many leases are in each state.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Counts([usize; State::ALL.len()]);
+pub struct StateCounts([usize; State::ALL.len()]);
 
-impl Counts {
+impl StateCounts {
     /// Counts the leases of all these sources.
     #[must_use]
     pub fn of(snapshots: &[&SourceSnapshot]) -> Self {
@@ -39,7 +39,7 @@ impl Counts {
     }
 }
 
-impl FromIterator<State> for Counts {
+impl FromIterator<State> for StateCounts {
     fn from_iter<I: IntoIterator<Item = State>>(states: I) -> Self {
         let mut counts = Self::default();
         for state in states {
@@ -58,12 +58,12 @@ mod tests {
     fn every_lease_is_counted_once() {
         let snapshots = sample::snapshots();
         let snapshots: Vec<_> = snapshots.iter().collect();
-        let counts = Counts::of(&snapshots);
+        let counts = StateCounts::of(&snapshots);
         assert_eq!(counts.total(), snapshots.iter().map(|snapshot| snapshot.leases.len()).sum::<usize>());
         for state in State::ALL {
             assert!(counts.in_state(state) > 0, "the sample has no {state} lease");
         }
         assert_eq!(counts.worst(), Some(State::Stalled));
-        assert_eq!(Counts::default().worst(), None);
+        assert_eq!(StateCounts::default().worst(), None);
     }
 }

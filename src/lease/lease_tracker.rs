@@ -3,28 +3,29 @@
 use std::time::Duration;
 
 use super::age::{Answer, At};
-use super::event::{Change, Event, Stored, Watch};
 use super::evidence::{
-    Basis, Dated, Due, Evidence, Holding, Left, Noticed, Observation, Progress, Tenure, Under, Unseen, Vacancy,
+    AgeSource, AnomalySet, DatedAge, Due, Evidence, HolderEvidence, Observation, Progress, ProgressEpoch, RemainingTtl,
+    Tenure, UnknownCause, Vacancy,
 };
 use super::label::{Anomaly, Column};
 use super::policy::{Clock, Kind, Rules};
-use super::record::{Columns, Cursor, Epoch, Row, StoreTime};
-use super::registry::Beats;
+use super::record::{Columns, Cursor, Epoch, LeaseRecord, StoreTime};
+use super::registry::RegistryTracker;
 use super::token::{HolderToken, TokenKey};
+use super::tracked_event::{Change, ObservationWindow, StoredTime, TrackedEvent};
 
 /// What this reading shows of one lease.
-pub(super) enum Sight<'a> {
+pub(super) enum RecordState<'a> {
     /// No row.
     Absent,
     /// A row, and the other holders of a registry.
-    Row(&'a Row, &'a [&'a str]),
+    LeaseRecord(&'a LeaseRecord, &'a [&'a str]),
     /// A row that cannot be used.
-    Unusable(Unseen),
+    Unusable(UnknownCause),
 }
 
 /// What holds for every lease of one reading.
-pub(super) struct Look<'a> {
+pub(super) struct ReadContext<'a> {
     pub(super) at: At,
     pub(super) store_now: StoreTime,
     pub(super) columns: Columns,
@@ -65,15 +66,15 @@ enum ProgressKey {
 
 /// What earlier readings showed of one lease.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Recollection {
+pub(super) struct LeaseTracker {
     /// The last reading that showed it.
     seen: Option<At>,
     /// The last holder's name, so that its token is made once.
     holder: Option<(Box<str>, HolderToken)>,
-    acquisition: Option<Event<AcquisitionKey>>,
-    renewal: Option<Event<RenewalKey>>,
-    vacancy: Option<Event<Vacancy>>,
-    progress: Option<Event<ProgressKey>>,
+    acquisition: Option<TrackedEvent<AcquisitionKey>>,
+    renewal: Option<TrackedEvent<RenewalKey>>,
+    vacancy: Option<TrackedEvent<Vacancy>>,
+    progress: Option<TrackedEvent<ProgressKey>>,
     progress_at: Option<StoreTime>,
     /// Whether the last progress was seen to be made after the present acquisition had been seen.
     own_progress: bool,
@@ -82,13 +83,13 @@ pub(super) struct Recollection {
     epoch: Option<Epoch>,
     highest_epoch: Option<Epoch>,
     epoch_regressed: bool,
-    beats: Beats,
+    beats: RegistryTracker,
     /// Whether the last record had no time to live though it should.
     persistent: bool,
     renewals_since_progress: u64,
 }
 
-impl Recollection {
+impl LeaseTracker {
     /// When the lease was last seen.
     pub(super) fn last_seen(&self) -> Option<At> {
         self.seen
@@ -100,14 +101,23 @@ impl Recollection {
     }
 
     /// Takes in what this reading shows.
-    pub(super) fn see(&mut self, sight: Sight<'_>, look: &Look<'_>, noticed: &mut Noticed) -> Observation {
-        let no_row = Row::default();
+    pub(super) fn see(
+        &mut self,
+        sight: RecordState<'_>,
+        look: &ReadContext<'_>,
+        noticed: &mut AnomalySet,
+    ) -> Observation {
+        let no_row = LeaseRecord::default();
         let (row, others) = match sight {
-            Sight::Unusable(why) => return Observation::Unseen(why),
-            Sight::Absent => (&no_row, &[][..]),
-            Sight::Row(row, others) => (row, others),
+            RecordState::Unusable(why) => return Observation::Unknown(why),
+            RecordState::Absent => (&no_row, &[][..]),
+            RecordState::LeaseRecord(row, others) => (row, others),
         };
-        let watch = Watch { at: look.at, previous: self.seen, tolerance: look.rules.clock_skew.max(Rules::RESOLUTION) };
+        let watch = ObservationWindow {
+            at: look.at,
+            previous: self.seen,
+            tolerance: look.rules.clock_skew.max(Rules::RESOLUTION),
+        };
         let epoch_before = self.epoch;
         self.follow_epoch(row.epoch, look.rules.kind, noticed);
         let tenure = match vacancy(row, look.columns) {
@@ -125,11 +135,11 @@ impl Recollection {
             progress,
         };
         self.seen = Some(look.at);
-        Observation::Seen(evidence)
+        Observation::Known(evidence)
     }
 
     /// An epoch that goes back stays regressed until one is higher than all before: any other may have been used.
-    fn follow_epoch(&mut self, epoch: Option<Epoch>, kind: Kind, noticed: &mut Noticed) {
+    fn follow_epoch(&mut self, epoch: Option<Epoch>, kind: Kind, noticed: &mut AnomalySet) {
         let Some(epoch) = epoch.filter(|_| kind != Kind::Registry) else { return };
         if self.epoch.replace(epoch).is_some_and(|before| epoch < before) {
             noticed[Anomaly::EpochRegressed as usize] = true;
@@ -141,17 +151,24 @@ impl Recollection {
         }
     }
 
-    fn vacated(&mut self, how: Vacancy, epoch: Option<Epoch>, watch: Watch) -> Tenure {
+    fn vacated(&mut self, how: Vacancy, epoch: Option<Epoch>, watch: ObservationWindow) -> Tenure {
         self.acquisition = None;
         self.renewal = None;
         self.own_progress = false;
         self.persistent = false;
         self.same_acquisition = false;
-        let (_, since) = Event::observe(&mut self.vacancy, how, Stored::Unstated, watch);
+        let (_, since) = TrackedEvent::observe(&mut self.vacancy, how, StoredTime::Unstated, watch);
         Tenure::Vacant { how, since, epoch }
     }
 
-    fn held(&mut self, row: &Row, others: &[&str], look: &Look<'_>, watch: Watch, noticed: &mut Noticed) -> Holding {
+    fn held(
+        &mut self,
+        row: &LeaseRecord,
+        others: &[&str],
+        look: &ReadContext<'_>,
+        watch: ObservationWindow,
+        noticed: &mut AnomalySet,
+    ) -> HolderEvidence {
         self.vacancy = None;
         if row.persistent && !self.persistent {
             noticed[Anomaly::NoTtl as usize] = true;
@@ -168,11 +185,11 @@ impl Recollection {
         {
             noticed[Anomaly::HolderChangedWithoutEpoch as usize] = true;
         }
-        let stored = |at| Stored::of(at, look.store_now, look.rules);
+        let stored = |at| StoredTime::of(at, look.store_now, look.rules);
         let (acquired, renewed, was_renewed) = if look.rules.kind == Kind::Registry {
             // Whoever stands for all may be another at each look, so nobody's acquisition is followed.
             let key = AcquisitionKey { holder: None, epoch: None, acquired_at: None };
-            let (_, watched) = Event::observe(&mut self.acquisition, key, Stored::Unstated, watch);
+            let (_, watched) = TrackedEvent::observe(&mut self.acquisition, key, StoredTime::Unstated, watch);
             let (beat, renewed) = self.beats.renewed(row.renewed_at, stored(row.renewed_at), noticed);
             (watched, renewed, beat)
         } else {
@@ -181,7 +198,7 @@ impl Recollection {
             self.same_acquisition = acquisition == Change::Same;
             self.own_progress &= self.same_acquisition;
             let key = RenewalKey { renewed_at: row.renewed_at, expires_at: row.expires_at };
-            let key = match self.renewal.as_ref().map(Event::key) {
+            let key = match self.renewal.as_ref().map(TrackedEvent::key) {
                 Some(last) if key.is_within(look.rules.resolution, last) => last.clone(),
                 _ => key,
             };
@@ -189,7 +206,7 @@ impl Recollection {
             (acquired, renewed, acquisition == Change::Same && renewal == Change::Moved)
         };
         self.renewals_since_progress += u64::from(was_renewed);
-        Holding {
+        HolderEvidence {
             holder,
             others: others.iter().map(|name| look.key.token(name)).collect(),
             epoch: row.epoch,
@@ -216,12 +233,12 @@ impl Recollection {
 
     fn progressed(
         &mut self,
-        row: &Row,
+        row: &LeaseRecord,
         tenure: &Tenure,
         epoch_before: Option<Epoch>,
-        look: &Look<'_>,
-        watch: Watch,
-        noticed: &mut Noticed,
+        look: &ReadContext<'_>,
+        watch: ObservationWindow,
+        noticed: &mut AnomalySet,
     ) -> Progress {
         if !look.columns.has_progress() {
             return Progress::NotReported;
@@ -230,7 +247,7 @@ impl Recollection {
             return self.registered_progress(row, look, noticed);
         }
         let mut at = row.progress_at;
-        let key = match (&row.progress_cursor, at, row.progress_epoch, self.progress.as_ref().map(Event::key)) {
+        let key = match (&row.progress_cursor, at, row.progress_epoch, self.progress.as_ref().map(TrackedEvent::key)) {
             (None, None, None, None) => return Progress::Never,
             // A time alone is that of the last work done, as far back as the store keeps it; what it forgets still was.
             (None, None, None, Some(key @ ProgressKey::Time(last, None))) => {
@@ -246,7 +263,7 @@ impl Recollection {
         let touched = matches!(key, ProgressKey::Cursor(..))
             && self.progress.as_ref().is_some_and(|last| *last.key() == key)
             && self.progress_at != at;
-        let stored = if touched { Stored::Unstated } else { Stored::of(at, look.store_now, look.rules) };
+        let stored = if touched { StoredTime::Unstated } else { StoredTime::of(at, look.store_now, look.rules) };
         let (change, when) = followed(&mut self.progress, key, stored, watch, noticed);
         if !touched {
             self.progress_at = at;
@@ -258,7 +275,7 @@ impl Recollection {
             self.own_progress = self.same_acquisition;
         }
         let Some(under) = under(row, tenure, &when, self.own_progress, look) else { return Progress::Incomplete };
-        let stale = under == Under::Earlier && row.progress_epoch.is_some();
+        let stale = under == ProgressEpoch::Earlier && row.progress_epoch.is_some();
         if change == Change::Moved && stale && epoch_before == row.epoch {
             noticed[Anomaly::ProgressFromStaleEpoch as usize] = true;
         }
@@ -266,30 +283,30 @@ impl Recollection {
     }
 
     /// Progress of a registry: the latest that any of its holders wrote. Cursors of several holders make no one cursor.
-    fn registered_progress(&mut self, row: &Row, look: &Look<'_>, noticed: &mut Noticed) -> Progress {
+    fn registered_progress(&mut self, row: &LeaseRecord, look: &ReadContext<'_>, noticed: &mut AnomalySet) -> Progress {
         let alone = row.progress_cursor.is_none() && row.progress_epoch.is_none();
         let Some(at) = row.progress_at.or_else(|| self.beats.last_progress().filter(|_| alone)) else {
             return if alone { Progress::Never } else { Progress::Incomplete };
         };
-        let stored = Stored::of(Some(at), look.store_now, look.rules);
+        let stored = StoredTime::of(Some(at), look.store_now, look.rules);
         let (moved, when) = self.beats.progressed(at, stored, noticed);
         if moved {
             self.renewals_since_progress = 0;
         }
-        Progress::Made { when, epoch: row.progress_epoch, under: Under::Current, at: Some(at) }
+        Progress::Made { when, epoch: row.progress_epoch, under: ProgressEpoch::Current, at: Some(at) }
     }
 }
 
 /// Follows an event and notices when a clock is found to be wrong.
 fn followed<K: PartialEq>(
-    slot: &mut Option<Event<K>>,
+    slot: &mut Option<TrackedEvent<K>>,
     key: K,
-    stored: Stored,
-    watch: Watch,
-    noticed: &mut Noticed,
-) -> (Change, Dated) {
-    let suspect_before = slot.as_ref().is_some_and(Event::is_suspect);
-    let (change, dated) = Event::observe(slot, key, stored, watch);
+    stored: StoredTime,
+    watch: ObservationWindow,
+    noticed: &mut AnomalySet,
+) -> (Change, DatedAge) {
+    let suspect_before = slot.as_ref().is_some_and(TrackedEvent::is_suspect);
+    let (change, dated) = TrackedEvent::observe(slot, key, stored, watch);
     if dated.basis.is_suspect() && !suspect_before {
         noticed[Anomaly::ClockSkew as usize] = true;
     }
@@ -297,7 +314,7 @@ fn followed<K: PartialEq>(
 }
 
 /// How the row shows that nobody holds the lease; `None` if somebody does.
-fn vacancy(row: &Row, columns: Columns) -> Option<Vacancy> {
+fn vacancy(row: &LeaseRecord, columns: Columns) -> Option<Vacancy> {
     let recorded =
         row.epoch.is_some() || row.acquired_at.is_some() || row.renewed_at.is_some() || row.expires_at.is_some();
     let named = row.holder.as_deref().is_some_and(|holder| !holder.is_empty());
@@ -309,9 +326,9 @@ fn vacancy(row: &Row, columns: Columns) -> Option<Vacancy> {
 }
 
 /// How long the lease still lasts, by whichever rule its source has.
-fn left(row: &Row, renewed: &Dated, look: &Look<'_>) -> Left {
+fn left(row: &LeaseRecord, renewed: &DatedAge, look: &ReadContext<'_>) -> RemainingTtl {
     if row.persistent || !look.columns.has_expiry() {
-        return Left::WhilePresent;
+        return RemainingTtl::WhilePresent;
     }
     if let Some(expires_at) = row.expires_at {
         let micros = expires_at.micros_since(look.store_now);
@@ -319,14 +336,17 @@ fn left(row: &Row, renewed: &Dated, look: &Look<'_>) -> Left {
             Clock::Store => 0,
             Clock::Holder => micros_of(look.rules.clock_skew),
         };
-        return Left::Micros { at_least: Some(micros.saturating_sub(skew)), at_most: micros.saturating_add(skew) };
+        return RemainingTtl::Micros {
+            at_least: Some(micros.saturating_sub(skew)),
+            at_most: micros.saturating_add(skew),
+        };
     }
     match (row.ttl, row.renewed_at) {
-        (Some(ttl), Some(_)) => Left::Micros {
+        (Some(ttl), Some(_)) => RemainingTtl::Micros {
             at_least: renewed.age.upper().map(|age| micros_of(ttl).saturating_sub(micros_of(age))),
             at_most: micros_of(ttl).saturating_sub(micros_of(renewed.age.lower())),
         },
-        _ => Left::NotKnown,
+        _ => RemainingTtl::NotKnown,
     }
 }
 
@@ -335,13 +355,19 @@ fn micros_of(duration: Duration) -> i64 {
 }
 
 /// How the epoch that made progress stands to the one in force; `None` where the record leaves out what would tell.
-fn under(row: &Row, tenure: &Tenure, when: &Dated, own: bool, look: &Look<'_>) -> Option<Under> {
-    let Tenure::Holder(holding) = tenure else { return Some(Under::Unattributed) };
+fn under(
+    row: &LeaseRecord,
+    tenure: &Tenure,
+    when: &DatedAge,
+    own: bool,
+    look: &ReadContext<'_>,
+) -> Option<ProgressEpoch> {
+    let Tenure::Holder(holding) = tenure else { return Some(ProgressEpoch::Unattributed) };
     if look.columns.has(Column::ProgressEpoch) && look.columns.has(Column::Epoch) {
         return Some(match row.progress_epoch?.cmp(&row.epoch?) {
-            std::cmp::Ordering::Less => Under::Earlier,
-            std::cmp::Ordering::Equal => Under::Current,
-            std::cmp::Ordering::Greater => Under::Later,
+            std::cmp::Ordering::Less => ProgressEpoch::Earlier,
+            std::cmp::Ordering::Equal => ProgressEpoch::Current,
+            std::cmp::Ordering::Greater => ProgressEpoch::Later,
         });
     }
     let columns = look.columns;
@@ -349,26 +375,26 @@ fn under(row: &Row, tenure: &Tenure, when: &Dated, own: bool, look: &Look<'_>) -
     if !tells_acquisitions_apart && (!columns.has(Column::Holder) || look.rules.kind == Kind::Claim) {
         // The source tells no holder from the next, so there is only one to attribute it to; and whoever claims a run goes
         // on from where the run before it ended.
-        return Some(Under::Current);
+        return Some(ProgressEpoch::Current);
     }
     if own {
-        return Some(Under::Current);
+        return Some(ProgressEpoch::Current);
     }
     // Without an epoch on it, progress is the holder's if it was surely made after the acquisition, as stored or watched.
     let acquired = holding.acquired;
     Some(match acquired.age.upper() {
-        _ if when.basis == Basis::Future || acquired.basis.is_suspect() => Under::Unattributed,
-        _ if when.age.surely_after(acquired.age) => Under::Current,
-        Some(upper) if when.age.older_than(upper) == Answer::Yes => Under::Earlier,
-        _ => Under::Unattributed,
+        _ if when.basis == AgeSource::Future || acquired.basis.is_suspect() => ProgressEpoch::Unattributed,
+        _ if when.age.surely_after(acquired.age) => ProgressEpoch::Current,
+        Some(upper) if when.age.older_than(upper) == Answer::Yes => ProgressEpoch::Earlier,
+        _ => ProgressEpoch::Unattributed,
     })
 }
 
-fn due(row: &Row, look: &Look<'_>) -> Due {
-    let oldest = match Stored::of(row.oldest_due_at, look.store_now, look.rules) {
-        Stored::Unstated => None,
-        Stored::Age(age) => Some(Dated { age, basis: Basis::Stored }),
-        Stored::Future => Some(Dated { age: super::age::Age::UNBOUNDED, basis: Basis::Future }),
+fn due(row: &LeaseRecord, look: &ReadContext<'_>) -> Due {
+    let oldest = match StoredTime::of(row.oldest_due_at, look.store_now, look.rules) {
+        StoredTime::Unstated => None,
+        StoredTime::Age(age) => Some(DatedAge { age, basis: AgeSource::Stored }),
+        StoredTime::Future => Some(DatedAge { age: super::age::Age::UNBOUNDED, basis: AgeSource::Future }),
     };
     match (row.due, oldest) {
         (Some(0), _) => Due::Nothing,
