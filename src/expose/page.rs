@@ -30,6 +30,7 @@ use crate::lease::{SourceSnapshot, State};
 use evidence::Opened;
 use list::List;
 
+pub use advice::Advice;
 pub use moment::Now;
 pub use view::{Filter, LEASES_A_PAGE, View};
 

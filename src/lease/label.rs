@@ -1,11 +1,12 @@
 //! The closed sets of the model, each with its label strings in this one place.
 
-/// Declares an enum whose variants are label values: `ALL`, `as_str`, `Display` and `FromStr` come with it.
+/// Declares an enum whose variants are label values, with `ALL`, `as_str`, `description` and `Display`. The documentation
+/// of a variant is also what the documents of the repository say of the value.
 macro_rules! labels {
-    ($(#[$meta:meta])* $name:ident { $($(#[$doc:meta])* $variant:ident = $label:literal),+ $(,)? }) => {
+    ($(#[$meta:meta])* $name:ident { $($(#[doc = $doc:literal])+ $variant:ident = $label:literal),+ $(,)? }) => {
         $(#[$meta])*
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-        pub enum $name { $($(#[$doc])* $variant),+ }
+        pub enum $name { $($(#[doc = $doc])+ $variant),+ }
 
         impl $name {
             /// Every value, in the order of exposition.
@@ -15,6 +16,12 @@ macro_rules! labels {
             #[must_use]
             pub const fn as_str(self) -> &'static str {
                 match self { $(Self::$variant => $label),+ }
+            }
+
+            /// The meaning of the value, in Markdown.
+            #[must_use]
+            pub fn description(self) -> &'static str {
+                match self { $(Self::$variant => concat!($($doc),+).trim_ascii()),+ }
             }
         }
 
@@ -28,17 +35,18 @@ macro_rules! labels {
 pub(crate) use labels;
 
 labels! {
-    /// The projection of authority and progress into one word.
+    /// The state of a lease: authority and progress in one word.
     State {
-        /// Nobody has the right to act.
+        /// Nobody has the right to act: there is no record, or it was released, or it expired.
         NoLeader = "no_leader",
-        /// The lease is held and work moves.
+        /// The lease is held, and work moved under its epoch within `stall_after`.
         Active = "active",
-        /// The lease is held and nothing has been due for long.
+        /// The lease is held, and nothing has been due for longer than `stall_after`; or nobody needs to hold the claim
+        /// now.
         Idle = "idle",
-        /// The lease is held, work is due, and none of it moves.
+        /// The lease is held, work has been due for longer than `stall_after`, and none of it moved.
         Stalled = "stalled",
-        /// The evidence does not settle it.
+        /// The evidence does not decide between the other states.
         Unknown = "unknown",
     }
 }
@@ -46,27 +54,27 @@ labels! {
 labels! {
     /// Who has the right to act.
     Authority {
-        /// Someone, surely.
+        /// A holder certainly has the right to act.
         Held = "held",
-        /// Nobody: no record, or a released one.
+        /// Nobody has it: there is no record, or the holder released the lease.
         Vacant = "vacant",
-        /// Nobody: the holder's time is certainly up.
+        /// Nobody has it: the lease of the last holder has certainly expired.
         Expired = "expired",
-        /// The evidence does not settle it.
+        /// The evidence does not decide.
         Unknown = "unknown",
     }
 }
 
 labels! {
-    /// Whether the work moves, under the authority there is.
+    /// Whether work moves under the present authority.
     ProgressState {
-        /// Work moved within the limit.
+        /// Work moved within `stall_after`.
         Advancing = "advancing",
-        /// No work has moved, and none has been due for long.
+        /// No work has moved, and none has been due for longer than `stall_after`.
         Idle = "idle",
-        /// Work is due, and none has moved within the limit.
+        /// Work is due, and none has moved within `stall_after`.
         Stalled = "stalled",
-        /// The evidence does not settle it; always so while nobody holds the lease.
+        /// The evidence does not decide, or nobody holds the lease.
         Unknown = "unknown",
     }
 }
@@ -76,77 +84,106 @@ labels! {
     Reason {
         /// The store has no record of the lease.
         Absent = "absent",
-        /// The holder gave it back.
+        /// The holder released the lease.
         Released = "released",
-        /// The holder's time is up.
+        /// The lease expired, and nobody acquired it.
         Expired = "expired",
-        /// Work moved within the limit.
+        /// Work moved within `stall_after`.
         Progressing = "progressing",
-        /// Nothing is due, or nothing has been for longer than the limit.
+        /// Nothing is due, or nothing has been due for longer than `stall_after`.
         NothingDue = "nothing_due",
-        /// Work is due and none has moved within the limit.
+        /// Work is due, and none has moved within `stall_after`.
         NoProgress = "no_progress",
-        /// Work is due and none has moved since the lease was acquired.
+        /// Work is due, and none has moved since the lease was acquired, longer than `stall_after` ago.
         NeverProgressed = "never_progressed",
-        /// Some work moves, but the oldest has been due for longer than `overdue_after`.
+        /// Other work moves, but the oldest due work has waited for longer than `overdue_after`.
         WorkStuck = "work_stuck",
-        /// Newly acquired, work is due, none done yet.
+        /// The lease was acquired within `stall_after`, work is due, and none has moved yet.
         AwaitingFirstProgress = "awaiting_first_progress",
-        /// No progress for long, and whether any was due is not known.
+        /// No work has moved within `stall_after`, and the source does not say whether any was due.
         DueUnknown = "due_unknown",
-        /// The source says nothing of progress.
+        /// The source does not report progress.
         ProgressNotReported = "progress_not_reported",
-        /// The exporter has not watched for long enough.
+        /// The exporter has not watched the lease for long enough, or does not read it: the lease is beyond
+        /// `max_leases`, or has more than 1,000 rows.
         NotObservedYet = "not_observed_yet",
-        /// The exporter could not watch for a while.
+        /// Work moved between two readings that are too far apart to say whether it moved within `stall_after`.
         ObservationGap = "observation_gap",
-        /// The store could not be reached.
+        /// The exporter could not reach the store.
         StoreUnreachable = "store_unreachable",
-        /// The store did not answer in time.
+        /// The store did not answer within the source's `timeout`, or within the scrape's.
         StoreTimeout = "store_timeout",
-        /// The store answered with an error.
+        /// The store answered with an error, such as a missing permission.
         StoreRefused = "store_refused",
-        /// The store does not have the tables or columns asked for.
+        /// The store lacks a table or column that the query needs.
         SchemaMismatch = "schema_mismatch",
-        /// The lease's record breaks the contract.
+        /// The record of the lease breaks the reading contract.
         InvalidRecord = "invalid_record",
-        /// Two clocks disagree, or a time lies in the future.
+        /// Two clocks disagree by more than `clock_skew`, a time lies in the future, or a time is too close to a limit
+        /// to decide.
         ClockSkew = "clock_skew",
         /// Work moved after the lease had ended.
         ProgressWithoutAuthority = "progress_without_authority",
-        /// The epoch went backwards.
+        /// The epoch went backwards, so fencing cannot be relied on. The state stays `unknown` until an epoch is higher
+        /// than all before, or the exporter is restarted because the store was made anew on purpose.
         EpochRegressed = "epoch_regressed",
     }
 }
 
+impl Reason {
+    /// The state that has this reason.
+    #[must_use]
+    pub const fn state(self) -> State {
+        match self {
+            Self::Absent | Self::Released | Self::Expired => State::NoLeader,
+            Self::Progressing => State::Active,
+            Self::NothingDue => State::Idle,
+            Self::NoProgress | Self::NeverProgressed | Self::WorkStuck => State::Stalled,
+            Self::AwaitingFirstProgress
+            | Self::DueUnknown
+            | Self::ProgressNotReported
+            | Self::NotObservedYet
+            | Self::ObservationGap
+            | Self::StoreUnreachable
+            | Self::StoreTimeout
+            | Self::StoreRefused
+            | Self::SchemaMismatch
+            | Self::InvalidRecord
+            | Self::ClockSkew
+            | Self::ProgressWithoutAuthority
+            | Self::EpochRegressed => State::Unknown,
+        }
+    }
+}
+
 labels! {
-    /// What should never happen, counted as it does.
+    /// Events that should never happen, counted as the exporter notices them.
     Anomaly {
-        /// An epoch below one seen before.
+        /// An epoch was lower than one before.
         EpochRegressed = "epoch_regressed",
-        /// Another holder under the same epoch.
+        /// The holder changed, and the epoch did not.
         HolderChangedWithoutEpoch = "holder_changed_without_epoch",
-        /// Progress written under an epoch that had already ended.
+        /// Progress was recorded under an epoch that had already ended.
         ProgressFromStaleEpoch = "progress_from_stale_epoch",
         /// Two clocks disagree, or a time lies in the future.
         ClockSkew = "clock_skew",
-        /// A lease that its store will never let expire.
+        /// The store has no time at which the lease ends.
         NoTtl = "no_ttl",
     }
 }
 
 labels! {
-    /// Why a whole source could not be read: who must act on it.
+    /// Why a whole source could not be read.
     ReadFailure {
-        /// It is not there or does not answer: whoever runs the store.
+        /// The store could not be reached. The operator of the store must act.
         Unreachable = "store_unreachable",
-        /// It did not answer in time: whoever runs the store, or the configured `timeout`.
+        /// The store did not answer in time. The operator of the store must act, or `timeout` is too short.
         Timeout = "store_timeout",
-        /// It answered with an error, such as a missing permission: whoever grants access.
+        /// The store answered with an error, such as a missing permission. Whoever grants access must act.
         Refused = "store_refused",
-        /// Tables or columns are not what the query or preset needs: whoever wrote the configuration.
+        /// Tables or columns are not those of the query or preset. The author of the configuration must act.
         SchemaMismatch = "schema_mismatch",
-        /// The answer as a whole breaks the contract, such as a clock that is no time: whoever wrote the query.
+        /// The answer as a whole breaks the contract, such as a clock that is no time. The author of the query must act.
         InvalidRecord = "invalid_record",
     }
 }
@@ -166,21 +203,22 @@ impl ReadFailure {
 }
 
 labels! {
-    /// Why a row was not used.
+    /// Why a row was rejected.
     RecordFault {
-        /// A value of a type that the column cannot have.
+        /// A value has a type that its column cannot have.
         WrongType = "wrong_type",
-        /// A value that the column cannot have: a negative epoch, a time of the year 50000.
+        /// A value is out of range, such as a negative epoch or a time in the year 50000.
         OutOfRange = "out_of_range",
-        /// A text that is not what the column holds, or is not UTF-8.
+        /// A text is not UTF-8, or cannot be read as what its column holds.
         Unreadable = "unreadable",
-        /// A row without the name of a lease beside rows that have one.
+        /// The row has no lease name, and other rows have one.
         NoName = "no_name",
-        /// A name longer than 1 KiB.
+        /// The lease name is longer than 1,024 bytes.
         NameTooLong = "name_too_long",
-        /// A second row for a lease that has one holder at a time.
+        /// Another row has the same lease, which can have only one holder at a time.
         Duplicate = "duplicate",
-        /// A row of a lease beyond `max_leases`, or beyond the rows of one lease that are looked at.
+        /// The lease is beyond `max_leases`, the row is beyond the first 1,000 of its lease, or beyond ten rows for each of
+        /// `max_leases`.
         OverLimit = "over_limit",
     }
 }
@@ -206,9 +244,9 @@ labels! {
         TtlSeconds = "ttl_seconds",
         /// When progress was last made.
         ProgressAt = "progress_at",
-        /// Under which epoch.
+        /// The epoch under which it was made.
         ProgressEpoch = "progress_epoch",
-        /// How far the work has come.
+        /// A value that changes whenever work moves.
         ProgressCursor = "progress_cursor",
         /// How much is due.
         Due = "due",

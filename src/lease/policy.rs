@@ -7,13 +7,13 @@ use std::time::Duration;
 use super::label::labels;
 
 labels! {
-    /// What holding a lease means in a source.
+    /// What holding a lease of a source means.
     Kind {
-        /// Someone should always hold it: leader election.
+        /// One holder should always be there: leader election.
         Standing = "standing",
-        /// Many holders beat side by side; it is held while any is fresh.
+        /// Many holders beat side by side, such as a table of scheduler heartbeats. The lease is held while one of them is fresh.
         Registry = "registry",
-        /// Held only while a run lasts; nobody holding it is normal.
+        /// The lease is held only while a run lasts, such as the lock of a job. It is normal that nobody holds it.
         Claim = "claim",
     }
 }

@@ -140,6 +140,7 @@ proptest! {
             prop_assert!(snapshot.leases.iter().any(|status| &*status.lease == "expected"));
             for status in &snapshot.leases {
                 let Verdict { authority, progress, state, reason } = status.verdict;
+                prop_assert_eq!(state, reason.state());
                 if failed {
                     prop_assert_eq!((authority, progress, state), (Authority::Unknown, ProgressState::Unknown, State::Unknown));
                     prop_assert_eq!(reason, Reason::StoreTimeout);

@@ -1,11 +1,14 @@
-//! What to do about a lease, for whoever is on call. The runbooks under `alerts/` say it at length.
+//! What to do about a lease, for the person on call. The runbooks under `alerts/` say it at length.
 
 use crate::lease::{Alert, Reason};
 
-/// What to do, step by step, and which runbook says more.
-pub(super) struct Advice {
-    pub(super) steps: &'static [&'static str],
-    pub(super) runbook: Alert,
+/// What to do about a lease in a state with some reason.
+#[derive(Clone, Copy, Debug)]
+pub struct Advice {
+    /// What to do, step by step.
+    pub steps: &'static [&'static str],
+    /// The alert whose runbook says more.
+    pub runbook: Alert,
 }
 
 /// How one gets from the token on the page to a process.
@@ -13,8 +16,9 @@ const HOLDER: &str = "Find the holder: the token stands for its name, which the 
     holder, or in the key. lease-exporter presets NAME prints that statement.";
 
 impl Advice {
-    /// What to do where a state has this reason; `None` where there is nothing to do.
-    pub(super) const fn on(reason: Reason) -> Option<Self> {
+    /// The advice for a reason; `None` where there is nothing to do.
+    #[must_use]
+    pub const fn on(reason: Reason) -> Option<Self> {
         let (runbook, steps): (_, &[_]) = match reason {
             Reason::Progressing | Reason::NothingDue => return None,
             Reason::NoProgress | Reason::NeverProgressed => (
