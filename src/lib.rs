@@ -5,6 +5,7 @@ pub mod build_info;
 pub mod clock;
 pub mod command;
 pub mod config;
+pub mod diagnostic;
 mod duration;
 pub mod expose;
 pub mod file;

@@ -6,8 +6,9 @@ use std::str::FromStr;
 use std::sync::Arc;
 
 use super::address::Address;
-use super::problem::{Faults, Problem, Shown};
+use super::problem::{Diagnostics, Problem};
 use super::raw::{RawSource, RawTls, Text};
+use crate::diagnostic::QuotedValue;
 use crate::preset::Dialect;
 use crate::store::keys::KeyLayout;
 #[cfg(feature = "mysql")]
@@ -64,7 +65,7 @@ pub(super) struct Access {
 
 impl Access {
     /// Checks the keys that say how to get at the store at this address.
-    pub(super) fn new(raw: &RawSource, address: &Address, base_dir: &Path, faults: &mut Faults) -> Option<Self> {
+    pub(super) fn new(raw: &RawSource, address: &Address, base_dir: &Path, faults: &mut Diagnostics) -> Option<Self> {
         let before = faults.count();
         note_keys_of_others(raw, address.dialect(), faults);
         let tls = raw.tls.as_ref().and_then(|raw| tls(&raw.value, raw.referenced.line(), base_dir, faults));
@@ -83,7 +84,7 @@ impl Access {
 }
 
 /// Takes note of keys that say nothing of stores of this kind.
-fn note_keys_of_others(raw: &RawSource, dialect: Dialect, faults: &mut Faults) {
+fn note_keys_of_others(raw: &RawSource, dialect: Dialect, faults: &mut Diagnostics) {
     if let (Some(file), Dialect::Sqlite) = (&raw.password_file, dialect) {
         faults.note(file.referenced.line(), Problem::PasswordOfFile);
     }
@@ -113,13 +114,13 @@ fn agrees(tls: &Tls, address: &Address) -> Result<(), Problem> {
 }
 
 /// `None` also where something is wrong, which is then noted.
-fn tls(raw: &RawTls, line: u64, base_dir: &Path, faults: &mut Faults) -> Option<Tls> {
+fn tls(raw: &RawTls, line: u64, base_dir: &Path, faults: &mut Diagnostics) -> Option<Tls> {
     let file = |text: &Text| base_dir.join(&text.value);
     let off = match raw.mode.as_ref().map(|mode| (&*mode.value, mode.referenced.line())) {
         None | Some(("verify", _)) => false,
         Some(("off", _)) => true,
         Some((other, line)) => {
-            let value = Shown::new(other);
+            let value = QuotedValue::new(other);
             faults.note(line, Problem::Choice { key: "mode", value, known: "`verify` or `off`" });
             return None;
         }
@@ -142,21 +143,22 @@ fn tls(raw: &RawTls, line: u64, base_dir: &Path, faults: &mut Faults) -> Option<
     }
 }
 
-fn schema(text: &Text, faults: &mut Faults) -> Option<Box<str>> {
+fn schema(text: &Text, faults: &mut Diagnostics) -> Option<Box<str>> {
     let plain = !text.value.is_empty()
         && text.value.len() <= 63
         && text.value.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
-    let schema = if plain { Ok(text.value.as_str().into()) } else { Err(Problem::Schema(Shown::new(&text.value))) };
+    let schema =
+        if plain { Ok(text.value.as_str().into()) } else { Err(Problem::Schema(QuotedValue::new(&text.value))) };
     faults.keep(text.referenced.line(), schema)
 }
 
 /// UTC unless something else is given.
-fn zone<Z>(key: &'static str, text: Option<&Text>, faults: &mut Faults) -> Z
+fn zone<Z>(key: &'static str, text: Option<&Text>, faults: &mut Diagnostics) -> Z
 where
     Z: FromStr<Err = NoZone> + Default,
 {
     let Some(text) = text else { return Z::default() };
-    let zone = text.value.parse().map_err(|fault| Problem::Zone { key, value: Shown::new(&text.value), fault });
+    let zone = text.value.parse().map_err(|fault| Problem::Zone { key, value: QuotedValue::new(&text.value), fault });
     faults.keep(text.referenced.line(), zone).unwrap_or_default()
 }
 

@@ -1,5 +1,13 @@
 //! The clock that a query returns, as far as its text tells.
 
+/// What to write instead of a clock that stands still during a transaction.
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "the query returns `{0}` as `store_now`, which is when its transaction began and not when its rows were read; \
+     write `clock_timestamp()` or `statement_timestamp()`"
+)]
+pub(super) struct Warning(pub(super) &'static str);
+
 /// A function of PostgreSQL that gives when the transaction began, if the query returns it as `store_now`.
 ///
 /// A hint and no proof: the text is not parsed, only taken apart into words, without strings and comments.

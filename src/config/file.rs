@@ -5,7 +5,7 @@ use std::path::Path;
 use crate::file::{MAX_SIZE, TIMEOUT, read_blocking};
 use crate::lease::TokenKey;
 
-use super::problem::FileFault;
+use crate::diagnostic::FileFault;
 
 const LONGEST_KEY: usize = 4 * 1024;
 /// As many bits as a token shows twice over; less can be guessed.

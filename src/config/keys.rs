@@ -2,8 +2,9 @@
 
 use serde_saphyr::Spanned;
 
-use super::problem::{Faults, Problem, Shown};
+use super::problem::{Diagnostics, Problem};
 use super::raw::Text;
+use crate::diagnostic::QuotedValue;
 use crate::store::keys::{KeyLayout, Written, WrittenKeys};
 
 impl Written for Text {
@@ -13,13 +14,13 @@ impl Written for Text {
 }
 
 /// The layout that is written; takes note of all that is wrong with it, if anything is.
-pub(super) fn layout(keys: &Spanned<WrittenKeys<Text>>, faults: &mut Faults) -> Option<KeyLayout> {
+pub(super) fn layout(keys: &Spanned<WrittenKeys<Text>>, faults: &mut Diagnostics) -> Option<KeyLayout> {
     keys.value
         .layout()
         .map_err(|found| {
             for (text, fault) in found {
                 let line = text.map_or(keys.referenced.line(), |text| text.referenced.line());
-                let value = text.map(|text| Shown::new(&text.value));
+                let value = text.map(|text| QuotedValue::new(&text.value));
                 faults.note(line, Problem::Keys { value, fault });
             }
         })

@@ -5,11 +5,12 @@ use std::time::Duration;
 use crate::lease::{Alert, AlertSet, Policy, Work};
 
 use super::duration::{Zero, duration};
-use super::problem::{Faults, Problem, Shown};
+use super::problem::{Diagnostics, Problem};
 use super::raw::{RawLimits, Text};
+use crate::diagnostic::QuotedValue;
 
 /// A policy made from another by the values that are given.
-pub(super) fn overridden(base: Policy, given: RawLimits<'_>, faults: &mut Faults) -> Policy {
+pub(super) fn overridden(base: Policy, given: RawLimits<'_>, faults: &mut Diagnostics) -> Policy {
     let mut policy = base;
     if let Some(stall_after) = length("stall_after", given.stall_after, Zero::Refused, faults) {
         policy.stall_after = stall_after;
@@ -24,11 +25,11 @@ pub(super) fn overridden(base: Policy, given: RawLimits<'_>, faults: &mut Faults
 }
 
 /// What the two keys that say when work falls due come to.
-fn work(given: RawLimits<'_>, faults: &mut Faults) -> Option<Work> {
+fn work(given: RawLimits<'_>, faults: &mut Diagnostics) -> Option<Work> {
     if let Some(work) = given.work {
         let line = work.referenced.line();
         if work.value != "continuous" {
-            let value = Shown::new(&work.value);
+            let value = QuotedValue::new(&work.value);
             faults.note(line, Problem::Choice { key: "work", value, known: "`continuous`, or `cadence: 1h` instead" });
         } else if given.cadence.is_some() {
             faults.note(line, Problem::WorkTwice);
@@ -39,19 +40,24 @@ fn work(given: RawLimits<'_>, faults: &mut Faults) -> Option<Work> {
 }
 
 /// A length of time, if one is given and can be used.
-pub(super) fn length(key: &'static str, given: Option<&Text>, zero: Zero, faults: &mut Faults) -> Option<Duration> {
+pub(super) fn length(
+    key: &'static str,
+    given: Option<&Text>,
+    zero: Zero,
+    faults: &mut Diagnostics,
+) -> Option<Duration> {
     let text = given?;
     let read = duration(&text.value, zero);
-    let read = read.map_err(|fault| Problem::Duration { key, value: Shown::new(&text.value), fault });
+    let read = read.map_err(|fault| Problem::Duration { key, value: QuotedValue::new(&text.value), fault });
     faults.keep(text.referenced.line(), read)
 }
 
 /// The alerts named.
-pub(super) fn alerts(names: &[Text], faults: &mut Faults) -> AlertSet {
+pub(super) fn alerts(names: &[Text], faults: &mut Diagnostics) -> AlertSet {
     let alert = |name: &Text| {
         let alert = Alert::ALL.into_iter().find(|alert| alert.as_str() == name.value);
         let known = || Alert::ALL.map(Alert::as_str).join(", ");
-        let alert = alert.ok_or_else(|| Problem::Alert { value: Shown::new(&name.value), known: known() });
+        let alert = alert.ok_or_else(|| Problem::Alert { value: QuotedValue::new(&name.value), known: known() });
         faults.keep(name.referenced.line(), alert)
     };
     names.iter().filter_map(alert).collect()

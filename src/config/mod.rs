@@ -26,22 +26,24 @@ use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
+use crate::diagnostic::{FileFault, QuotedValue};
 use crate::duration;
 use crate::file::FileError;
 use crate::lease::{Policy, TokenKey};
 use crate::near::near;
 use crate::yaml;
 
+pub use crate::diagnostic::Warning;
 pub use crate::duration::DurationFault;
 pub use access::Reads;
 pub use glob::GlobFault;
 pub use policies::SourcePolicies;
-pub use problem::{ConfigError, Doubt, Fault, FileFault, Problem, Shown, Warning, YamlFault};
+pub use problem::{ConfigError, Problem};
 pub use source::{Origin, Source};
 
 use limits::overridden;
 use policies::LeaseEntries;
-use problem::Faults;
+use problem::Diagnostics;
 use raw::{MISPLACED, RawConfig, Text};
 
 /// A configuration that can be used as it is.
@@ -80,7 +82,7 @@ impl Config {
                 FileFault::Read(FileError::Absent) => Problem::NoFile,
                 fault => Problem::File(fault),
             };
-            ConfigError::new(&file_name, vec![Fault { line: None, problem }])
+            ConfigError::new(&file_name, None, problem)
         })?;
         let base_dir = path.parent().unwrap_or_else(|| Path::new(""));
         Self::parse(&text, &file_name, base_dir, families)
@@ -92,20 +94,19 @@ impl Config {
     /// What it says cannot be used: all that is wrong with it.
     pub fn parse(text: &str, file_name: &str, base_dir: &Path, families: Families<'_>) -> Result<Self, ConfigError> {
         let raw: RawConfig = yaml::read(text, &MISPLACED).map_err(|unreadable| {
-            let fault = Fault { line: unreadable.line, problem: Problem::Yaml(YamlFault(unreadable)) };
-            ConfigError::new(file_name, vec![fault])
+            ConfigError::new(file_name, unreadable.line, Problem::Yaml(unreadable.to_string()))
         })?;
-        let mut faults = Faults::default();
+        let mut faults = Diagnostics::default();
         let config = Self::checked(&raw, base_dir, families, &mut faults);
         let warnings = faults.warnings(file_name);
-        faults.or(file_name, Self { warnings, ..config })
+        faults.finish(file_name, Self { warnings, ..config })
     }
 
-    fn checked(raw: &RawConfig, base_dir: &Path, families: Families<'_>, faults: &mut Faults) -> Self {
+    fn checked(raw: &RawConfig, base_dir: &Path, families: Families<'_>, faults: &mut Diagnostics) -> Self {
         let token_key = raw.token_key_file.as_ref().and_then(|path| {
             let key = file::token_key(&base_dir.join(&path.value)).map_err(|fault| Problem::NamedFile {
                 key: "token_key_file",
-                path: Shown::path(&path.value),
+                path: QuotedValue::path(&path.value),
                 fault,
             });
             faults.keep(path.referenced.line(), key)
@@ -134,32 +135,32 @@ fn name(text: Option<&Text>) -> &str {
     text.map_or("", |text| &text.value)
 }
 
-fn note_names_taken(raw: &RawConfig, faults: &mut Faults) {
+fn note_names_taken(raw: &RawConfig, faults: &mut Diagnostics) {
     let mut lines = BTreeMap::new();
     for text in raw.sources.iter().filter_map(|source| source.value.name.as_ref()) {
         let line = text.referenced.line();
         match lines.entry(text.value.as_str()) {
             Entry::Vacant(free) => _ = free.insert(line),
             Entry::Occupied(taken) => {
-                faults.note(line, Problem::NameTaken { value: Shown::new(&text.value), earlier: *taken.get() });
+                faults.note(line, Problem::NameTaken { value: QuotedValue::new(&text.value), earlier: *taken.get() });
             }
         }
     }
 }
 
-fn dropped(names: &[Text], families: &[&str], faults: &mut Faults) -> BTreeSet<String> {
+fn dropped(names: &[Text], families: &[&str], faults: &mut Diagnostics) -> BTreeSet<String> {
     for text in names.iter().filter(|text| !families.contains(&text.value.as_str())) {
         let close = match near(&text.value, families.iter().copied()).as_slice() {
             [] => "leave it out".to_owned(),
             close => format!("did you mean `{}`?", close.join("` or `")),
         };
-        faults.note(text.referenced.line(), Problem::Metric { value: Shown::new(&text.value), close });
+        faults.note(text.referenced.line(), Problem::Metric { value: QuotedValue::new(&text.value), close });
     }
     names.iter().map(|text| text.value.clone()).collect()
 }
 
-fn note_alerts_without_ground(dropped: &[Text], of_alerts: &[&str], faults: &mut Faults) {
+fn note_alerts_without_ground(dropped: &[Text], of_alerts: &[&str], faults: &mut Diagnostics) {
     for text in dropped.iter().filter(|text| of_alerts.contains(&text.value.as_str())) {
-        faults.note(text.referenced.line(), Problem::AlertsNeed { value: Shown::new(&text.value) });
+        faults.note(text.referenced.line(), Problem::AlertsNeed { value: QuotedValue::new(&text.value) });
     }
 }

@@ -5,8 +5,9 @@ use std::collections::BTreeMap;
 use crate::near::near;
 use crate::preset::{Dialect, Filled, Parameter, Preset, Value};
 
-use super::problem::{Faults, Problem, Shown};
+use super::problem::{Diagnostics, Problem};
 use super::raw::Text;
+use crate::diagnostic::QuotedValue;
 
 /// The preset with these values, for a source that begins on `line`; `None` where one of them is wrong or missing, which
 /// is then noted.
@@ -15,7 +16,7 @@ pub(super) fn filled(
     dialect: Dialect,
     given: &BTreeMap<String, Text>,
     line: u64,
-    faults: &mut Faults,
+    faults: &mut Diagnostics,
 ) -> Option<Filled<'static>> {
     let before = faults.count();
     let known: Vec<&'static Parameter> = preset.parameters_of(dialect).collect();
@@ -37,14 +38,14 @@ pub(super) fn filled(
 }
 
 /// Takes note of parameters where there is no preset.
-pub(super) fn note_without_preset(given: &BTreeMap<String, Text>, faults: &mut Faults) {
+pub(super) fn note_without_preset(given: &BTreeMap<String, Text>, faults: &mut Diagnostics) {
     if let Some(line) = given.values().map(|text| text.referenced.line()).min() {
         faults.note(line, Problem::ParametersOfQuery);
     }
 }
 
 fn value(parameter: &'static Parameter, text: &Text) -> Result<Value, Problem> {
-    let problem = |fault| Problem::Parameter { name: &parameter.name, value: Shown::new(&text.value), fault };
+    let problem = |fault| Problem::Parameter { name: &parameter.name, value: QuotedValue::new(&text.value), fault };
     Value::parse(parameter.takes, &text.value).map_err(problem)
 }
 
@@ -58,5 +59,5 @@ fn unknown(preset: &'static Preset, dialect: Dialect, name: &str, known: &[&'sta
         [] => format!("it has {}", names().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")),
         close => format!("did you mean `{}`?", close.join("` or `")),
     };
-    Problem::NoSuchParameter { preset: preset.name(), name: Shown::new(name), instead }
+    Problem::NoSuchParameter { preset: preset.name(), name: QuotedValue::new(name), instead }
 }

@@ -6,8 +6,9 @@ use crate::lease::{Policies, Policy};
 
 use super::glob::Glob;
 use super::limits::{alerts, overridden};
-use super::problem::{Faults, Problem, Shown};
+use super::problem::{Diagnostics, Problem};
 use super::raw::{RawLease, Text};
+use crate::diagnostic::QuotedValue;
 
 /// Every entry, in the order of the file.
 #[derive(Debug)]
@@ -34,7 +35,7 @@ impl LeaseEntries {
         raw: &[serde_saphyr::Spanned<RawLease>],
         sources: &[&str],
         defaults: Policy,
-        faults: &mut Faults,
+        faults: &mut Diagnostics,
     ) -> Self {
         let mut compiled = Self { entries: Vec::with_capacity(raw.len()), otherwise: Arc::new(defaults) };
         for entry in raw {
@@ -51,8 +52,8 @@ impl LeaseEntries {
             let matching: Vec<usize> = (0..sources.len()).filter(|at| source.matches(sources[*at])).collect();
             if let (true, Some(text)) = (matching.is_empty(), &matches.source) {
                 let named = sources.iter().filter(|name| !name.is_empty());
-                let known = named.map(|name| Shown::new(name).to_string()).collect::<Vec<_>>().join(", ");
-                let value = Shown::new(&text.value);
+                let known = named.map(|name| QuotedValue::new(name).to_string()).collect::<Vec<_>>().join(", ");
+                let value = QuotedValue::new(&text.value);
                 faults.note(text.referenced.line(), Problem::NoSuchSource { value, known });
                 continue;
             }
@@ -96,7 +97,7 @@ impl LeaseEntries {
 }
 
 /// A pattern that is left out matches every name; one that cannot be used matches none.
-fn pattern(key: &'static str, given: Option<&Text>, faults: &mut Faults) -> Option<Glob> {
+fn pattern(key: &'static str, given: Option<&Text>, faults: &mut Diagnostics) -> Option<Glob> {
     let Some(text) = given else { return Some(Glob::any()) };
     let glob = Glob::new(&text.value).map_err(|fault| Problem::Pattern { key, fault });
     faults.keep(text.referenced.line(), glob)

@@ -16,8 +16,9 @@ use super::keys::layout;
 use super::limits::length;
 use super::parameters;
 use super::policies::SourcePolicies;
-use super::problem::{Doubt, Faults, Problem, Shown};
+use super::problem::{Diagnostics, Problem};
 use super::raw::{RawSource, Text};
+use crate::diagnostic::QuotedValue;
 use crate::near::near;
 use crate::store::Statement;
 
@@ -69,7 +70,7 @@ impl Source {
         line: u64,
         policies: SourcePolicies,
         base_dir: &Path,
-        faults: &mut Faults,
+        faults: &mut Diagnostics,
     ) -> Option<Self> {
         let name = required("name", raw.name.as_ref(), line, faults).and_then(|text| name(text, faults));
         let address = required("store", raw.store.as_ref(), line, faults)
@@ -141,7 +142,7 @@ struct Read {
 }
 
 impl Read {
-    fn new(raw: &RawSource, line: u64, address: Option<&Address>, faults: &mut Faults) -> Option<Self> {
+    fn new(raw: &RawSource, line: u64, address: Option<&Address>, faults: &mut Diagnostics) -> Option<Self> {
         let dialect = address.map(Address::dialect);
         let is_keys = dialect == Some(Dialect::Redis);
         let other = |key, instead| Problem::OtherLanguage { key, store: dialect.map_or("", Dialect::as_str), instead };
@@ -170,7 +171,7 @@ impl Read {
         raw: &RawSource,
         line: u64,
         address: Option<&Address>,
-        faults: &mut Faults,
+        faults: &mut Diagnostics,
     ) -> Option<Self> {
         let preset = faults.keep(text.referenced.line(), preset(&text.value))?;
         for (key, value, given) in
@@ -206,7 +207,7 @@ impl Read {
     }
 
     /// What holding a lease means, and whose clock wrote its times.
-    fn times(raw: &RawSource, faults: &mut Faults) -> Option<(Kind, Clock)> {
+    fn times(raw: &RawSource, faults: &mut Diagnostics) -> Option<(Kind, Clock)> {
         let kind =
             choice("kind", raw.kind.as_ref(), Kind::Standing, Kind::ALL.map(|kind| (kind.as_str(), kind)), faults);
         let clock =
@@ -215,14 +216,14 @@ impl Read {
         Some((kind?, clock?))
     }
 
-    fn by_query(query: &Text, raw: &RawSource, dialect: Option<Dialect>, faults: &mut Faults) -> Option<Self> {
+    fn by_query(query: &Text, raw: &RawSource, dialect: Option<Dialect>, faults: &mut Diagnostics) -> Option<Self> {
         let times = Self::times(raw, faults);
         if query.value.trim().is_empty() {
             faults.note(query.referenced.line(), Problem::Query);
             return None;
         }
         if let (Some(Dialect::Postgres), Some(clock)) = (dialect, clock::of_transaction(&query.value)) {
-            faults.doubt(query.referenced.line(), Doubt::TransactionClock(clock));
+            faults.warn(query.referenced.line(), clock::Warning(clock));
         }
         let question = Question::Statement(Statement::Fixed(query.value.as_str().into()));
         let (kind, clock) = times?;
@@ -235,21 +236,21 @@ fn preset(name: &str) -> Result<&'static Preset, Problem> {
         let names = || Preset::all().iter().map(Preset::name);
         let close = near(name, names());
         let known = if close.is_empty() { names().collect() } else { close }.join(", ");
-        Problem::Preset { value: Shown::new(name), known }
+        Problem::Preset { value: QuotedValue::new(name), known }
     })
 }
 
-fn required<'a>(key: &'static str, given: Option<&'a Text>, line: u64, faults: &mut Faults) -> Option<&'a Text> {
+fn required<'a>(key: &'static str, given: Option<&'a Text>, line: u64, faults: &mut Diagnostics) -> Option<&'a Text> {
     if given.is_none() {
         faults.note(line, Problem::Missing(key));
     }
     given
 }
 
-fn name(text: &Text, faults: &mut Faults) -> Option<Arc<str>> {
+fn name(text: &Text, faults: &mut Diagnostics) -> Option<Arc<str>> {
     let fits = (1..=100).contains(&text.value.len())
         && text.value.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_.-".contains(&byte));
-    let name = if fits { Ok(text.value.as_str().into()) } else { Err(Problem::Name(Shown::new(&text.value))) };
+    let name = if fits { Ok(text.value.as_str().into()) } else { Err(Problem::Name(QuotedValue::new(&text.value))) };
     faults.keep(text.referenced.line(), name)
 }
 
@@ -259,7 +260,7 @@ fn choice<T: Copy, const N: usize>(
     given: Option<&Text>,
     default: T,
     known: [(&'static str, T); N],
-    faults: &mut Faults,
+    faults: &mut Diagnostics,
 ) -> Option<T> {
     let Some(text) = given else { return Some(default) };
     let found = known.iter().find(|(word, _)| *word == text.value).map(|(_, value)| *value);
@@ -267,23 +268,24 @@ fn choice<T: Copy, const N: usize>(
         "kind" => "`standing`, `registry` or `claim`",
         _ => "`store` or `holder`",
     };
-    let problem = || Problem::Choice { key, value: Shown::new(&text.value), known: names };
+    let problem = || Problem::Choice { key, value: QuotedValue::new(&text.value), known: names };
     faults.keep(text.referenced.line(), found.ok_or_else(problem))
 }
 
-fn reuse_for(text: &Text, faults: &mut Faults) -> Option<Duration> {
+fn reuse_for(text: &Text, faults: &mut Diagnostics) -> Option<Duration> {
     let read = match duration(&text.value, Zero::Allowed) {
         // The limit that counts here is the lower one.
         Err(DurationFault::TooLong) => Err(DurationFault::TooOld),
         Ok(length) if length > Source::MOST_REUSE => Err(DurationFault::TooOld),
         read => read,
     };
-    let problem = |fault| Problem::Duration { key: "reuse_for", value: Shown::new(&text.value), fault };
+    let problem = |fault| Problem::Duration { key: "reuse_for", value: QuotedValue::new(&text.value), fault };
     faults.keep(text.referenced.line(), read.map_err(problem))
 }
 
-fn max_leases(text: &Text, faults: &mut Faults) -> Option<usize> {
+fn max_leases(text: &Text, faults: &mut Diagnostics) -> Option<usize> {
     let number = text.value.parse().ok().filter(|number| (1..=Source::MOST_LEASES).contains(number));
-    let problem = || Problem::Number { key: "max_leases", value: Shown::new(&text.value), most: Source::MOST_LEASES };
+    let problem =
+        || Problem::Number { key: "max_leases", value: QuotedValue::new(&text.value), most: Source::MOST_LEASES };
     faults.keep(text.referenced.line(), number.ok_or_else(problem))
 }

@@ -51,7 +51,7 @@ fn every_bad_file_is_refused_with_the_text_beside_it_and_no_secret() {
         let error = Config::parse(&text, name, &folder(), FAMILIES).expect_err(name);
         let shown = format!("{error}\n");
         assert!(!format!("{shown}{error:?}").contains(CANARY), "{name} repeats a secret: {shown}");
-        assert!(error.faults().iter().all(|fault| !fault.problem.to_string().is_empty()));
+        assert!(error.problems().iter().all(|found| !found.problem.to_string().is_empty()));
         assert_expected(&path, &shown);
     }
 }

@@ -12,7 +12,8 @@ use std::path::{Path, PathBuf};
 use crate::preset::Dialect;
 use crate::store::Host;
 
-use super::problem::{Problem, Shown};
+use super::problem::Problem;
+use crate::diagnostic::QuotedValue;
 
 /// Where a store is.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -95,7 +96,7 @@ impl Address {
             Some((_, Some(dialect))) if dialect.is_built() => server::database(dialect, text),
             Some((scheme, Some(dialect))) => Err(Problem::FeatureOff { scheme, feature: dialect.as_str() }),
             Some((scheme, None)) => Err(Problem::SchemeNotBuilt { scheme, known: known() }),
-            None => Err(Problem::Scheme { scheme: Shown::new(scheme), known: known() }),
+            None => Err(Problem::Scheme { scheme: QuotedValue::new(scheme), known: known() }),
         }
     }
 }

@@ -26,7 +26,7 @@ fn config_mutated_is_taken_or_refused_soon_with_a_line_and_without_a_secret() {
         match in_time(|| parse(&text))? {
             Ok(config) => prop_assert!(!config.sources.is_empty()),
             Err(error) => {
-                prop_assert!(!error.faults().is_empty());
+                prop_assert!(!error.problems().is_empty());
                 let said = error.to_string();
                 points_at(&said, "config.yml", &text)?;
                 prop_assert!(

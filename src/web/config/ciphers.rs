@@ -5,7 +5,7 @@ use rustls::{NamedGroup, SupportedCipherSuite, SupportedProtocolVersion, version
 
 use super::problem::{Faults, Problem};
 use super::raw::{RawTls, Text, given};
-use crate::config::Shown;
+use crate::diagnostic::QuotedValue;
 
 const CURVES: [(&str, NamedGroup); 3] =
     [("CurveP256", NamedGroup::secp256r1), ("CurveP384", NamedGroup::secp384r1), ("X25519", NamedGroup::X25519)];
@@ -30,7 +30,7 @@ fn chosen(key: &'static str, text: Option<Text>, faults: &mut Faults) -> Option<
         "TLS13" => return Some(&version::TLS13),
         "TLS10" => Problem::OldVersion { key, value: "TLS10" },
         "TLS11" => Problem::OldVersion { key, value: "TLS11" },
-        other => Problem::Choice { key, value: Shown::new(other), known: "TLS12 or TLS13" },
+        other => Problem::Choice { key, value: QuotedValue::new(other), known: "TLS12 or TLS13" },
     };
     faults.note(text.referenced.line(), problem);
     None
@@ -49,7 +49,7 @@ pub(super) fn provider(tls: &RawTls, faults: &mut Faults) -> CryptoProvider {
             if let Some(suite) = of_12.iter().find(|suite| name(suite) == text.value) {
                 wanted.push(*suite);
             } else if !of_13.iter().any(|suite| name(suite) == text.value) {
-                let value = Shown::new(&text.value);
+                let value = QuotedValue::new(&text.value);
                 let problem = Problem::NotImplemented { key: "cipher_suites", value, known: known() };
                 faults.note(text.referenced.line(), problem);
             }
@@ -63,7 +63,7 @@ pub(super) fn provider(tls: &RawTls, faults: &mut Faults) -> CryptoProvider {
             match named.and_then(|(_, group)| provider.kx_groups.iter().find(|known| known.name() == *group)) {
                 Some(group) => wanted.push(*group),
                 None => {
-                    let (value, known) = (Shown::new(&text.value), CURVES.map(|(name, _)| name).join(", "));
+                    let (value, known) = (QuotedValue::new(&text.value), CURVES.map(|(name, _)| name).join(", "));
                     let problem = Problem::NotImplemented { key: "curve_preferences", value, known };
                     faults.note(text.referenced.line(), problem);
                 }

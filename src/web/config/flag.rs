@@ -2,7 +2,7 @@
 
 use super::problem::{Faults, Problem};
 use super::raw::{Text, given};
-use crate::config::Shown;
+use crate::diagnostic::QuotedValue;
 
 /// The words of YAML 1.1, which is what other exporters read.
 const YES: [&str; 4] = ["true", "yes", "on", "y"];
@@ -17,7 +17,7 @@ pub(super) fn checked(key: &'static str, text: Option<Text>, faults: &mut Faults
         (true, _) => Some(true),
         (_, true) => Some(false),
         _ => {
-            let problem = Problem::Choice { key, value: Shown::new(word), known: "true or false" };
+            let problem = Problem::Choice { key, value: QuotedValue::new(word), known: "true or false" };
             faults.note(text.referenced.line(), problem);
             None
         }

@@ -4,7 +4,7 @@ use hyper::header::{HeaderName, HeaderValue};
 
 use super::problem::{Faults, Problem};
 use super::raw::RawHttp;
-use crate::config::Shown;
+use crate::diagnostic::QuotedValue;
 
 /// The headers that may be set, as with every exporter: their names, what they may say, and that in words.
 const ALLOWED: [(&str, &[&str], &str); 5] = [
@@ -21,7 +21,7 @@ pub(super) fn checked(http: RawHttp, faults: &mut Faults) -> Vec<(HeaderName, He
         let line = value.referenced.line();
         let Some(&(header, values, known)) = ALLOWED.iter().find(|(header, ..)| *header == name) else {
             let known = ALLOWED.map(|(header, ..)| header).join(", ");
-            faults.note(line, Problem::Header { value: Shown::new(&name), known });
+            faults.note(line, Problem::Header { value: QuotedValue::new(&name), known });
             continue;
         };
         // A blank one of few values is not set. The exporter-toolkit refuses it; a template leaves it for a value not given.

@@ -41,7 +41,7 @@ pub(super) use rate::{Bucket, Rate};
 pub(super) use tls::Tls;
 pub(super) use users::Users;
 
-use crate::config::FileFault;
+use crate::diagnostic::FileFault;
 use crate::file::FileError;
 use material::Material;
 use problem::Faults;
@@ -83,7 +83,7 @@ impl WebConfig {
     /// The same, which also tells what was read.
     fn read(path: &Path, material: &mut Material) -> Result<Self, WebConfigError> {
         let file = path.display().to_string();
-        let whole = |problem| WebConfigError::whole(&file, problem);
+        let whole = |problem| WebConfigError::new(&file, None, problem);
         let bytes = material.file(path).map_err(|fault| {
             whole(if fault == FileError::Absent { Problem::NoFile } else { Problem::File(fault.into()) })
         })?;
@@ -93,8 +93,8 @@ impl WebConfig {
 
     /// Checks the text of a file in this folder.
     fn parse(text: &str, file: &str, folder: &Path, material: &mut Material) -> Result<Self, WebConfigError> {
-        let RawWebConfig { tls_server_config, http_server_config, basic_auth_users, rate_limit } =
-            raw::read(text).map_err(|unreadable| WebConfigError::unreadable(file, unreadable))?;
+        let RawWebConfig { tls_server_config, http_server_config, basic_auth_users, rate_limit } = raw::read(text)
+            .map_err(|unreadable| WebConfigError::new(file, unreadable.line, Problem::Yaml(unreadable.to_string())))?;
         let mut faults = Faults::default();
         let mut http = http_server_config.unwrap_or_default();
         let config = Self {
@@ -104,6 +104,6 @@ impl WebConfig {
             users: users::checked(basic_auth_users.unwrap_or_default(), &mut faults),
             rate: rate_limit.and_then(|rate| rate::checked(&rate, &mut faults)),
         };
-        faults.none(file).map(|()| config)
+        faults.finish(file, config)
     }
 }

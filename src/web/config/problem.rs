@@ -1,45 +1,13 @@
 //! What can be wrong with the file, all of it to be put right by whoever wrote it.
 
-use std::fmt;
+use crate::diagnostic::{Diagnostics, FileFault, InvalidFile, QuotedValue};
+use crate::duration::DurationFault;
 
-use crate::config::{DurationFault, FileFault, Shown};
-use crate::yaml::Unreadable;
+/// Everything that is wrong with one file.
+pub type WebConfigError = InvalidFile<Problem>;
 
-/// Everything that is wrong with one file, in the order of its lines.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct WebConfigError {
-    file: String,
-    faults: Vec<(Option<u64>, Problem)>,
-}
-
-impl WebConfigError {
-    /// An error of the file as a whole.
-    pub(super) fn whole(file: &str, problem: Problem) -> Self {
-        Self { file: file.to_owned(), faults: vec![(None, problem)] }
-    }
-
-    pub(super) fn unreadable(file: &str, unreadable: Unreadable) -> Self {
-        let faults = vec![(unreadable.line, Problem::Yaml(unreadable.to_string()))];
-        Self { file: file.to_owned(), faults }
-    }
-}
-
-impl fmt::Display for WebConfigError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (at, (line, problem)) in self.faults.iter().enumerate() {
-            if at > 0 {
-                f.write_str("\n")?;
-            }
-            match line {
-                Some(line) => write!(f, "{}:{line}: {problem}", self.file)?,
-                None => write!(f, "{}: {problem}", self.file)?,
-            }
-        }
-        Ok(())
-    }
-}
-
-impl std::error::Error for WebConfigError {}
+/// The problems found so far.
+pub(super) type Faults = Diagnostics<Problem>;
 
 /// One thing that is wrong: what, the value if it can hold no secret, and what to do.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -66,7 +34,7 @@ pub enum Problem {
     File(FileFault),
     /// A file that it names, as it names it.
     #[error("the file that `{key}` names, {path}, {fault}{}", fault.hint())]
-    NamedFile { key: &'static str, path: Shown, fault: FileFault },
+    NamedFile { key: &'static str, path: QuotedValue, fault: FileFault },
     /// It is not the YAML asked for.
     #[error("{0}")]
     Yaml(String),
@@ -99,7 +67,7 @@ pub enum Problem {
     OtherKey,
     /// A word that is none of those there are.
     #[error("`{key}` cannot be this: `{value}`; write {known}")]
-    Choice { key: &'static str, value: Shown, known: &'static str },
+    Choice { key: &'static str, value: QuotedValue, known: &'static str },
     /// A version below those that are spoken.
     #[error("`{key}: {value}` is too old to be spoken here; write TLS12 or TLS13")]
     OldVersion { key: &'static str, value: &'static str },
@@ -108,7 +76,7 @@ pub enum Problem {
     NoVersion,
     /// A cipher suite or curve that is not there.
     #[error("`{key}` cannot have `{value}`, which is not implemented here; take it out; there are {known}")]
-    NotImplemented { key: &'static str, value: Shown, known: String },
+    NotImplemented { key: &'static str, value: QuotedValue, known: String },
     /// A combination of versions, suites and curves that no client can use.
     #[error(
         "no connection is possible with these versions, `cipher_suites` and `curve_preferences`; allow more of them"
@@ -133,7 +101,7 @@ pub enum Problem {
     Email,
     /// A header that cannot be set.
     #[error("the header `{value}` cannot be set; the headers are {known}")]
-    Header { value: Shown, known: String },
+    Header { value: QuotedValue, known: String },
     /// A value that a header cannot have.
     #[error("the header `{header}` cannot have this value; write {known}")]
     HeaderValue { header: &'static str, known: &'static str },
@@ -150,31 +118,8 @@ pub enum Problem {
     Cost { cost: u32, most: u32 },
     /// A number of requests that cannot be used.
     #[error("`burst` cannot be this: `{0}`; write a whole number up to 4294967295, of requests that may come at once")]
-    Burst(Shown),
+    Burst(QuotedValue),
     /// A length of time that cannot be used.
     #[error("`interval` cannot be this: `{value}`; {fault}")]
-    Interval { value: Shown, fault: DurationFault },
-}
-
-/// The faults found so far.
-#[derive(Debug, Default)]
-pub(super) struct Faults(Vec<(Option<u64>, Problem)>);
-
-impl Faults {
-    pub(super) fn note(&mut self, line: u64, problem: Problem) {
-        self.0.push((Some(line), problem));
-    }
-
-    /// Whether there are none so far.
-    pub(super) fn is_empty(&self) -> bool {
-        self.0.is_empty()
-    }
-
-    pub(super) fn none(mut self, file: &str) -> Result<(), WebConfigError> {
-        if self.0.is_empty() {
-            return Ok(());
-        }
-        self.0.sort_by_key(|(line, _)| *line);
-        Err(WebConfigError { file: file.to_owned(), faults: self.0 })
-    }
+    Interval { value: QuotedValue, fault: DurationFault },
 }

@@ -6,7 +6,7 @@ use serde_saphyr::Spanned;
 
 use super::problem::{Faults, Problem};
 use super::raw::{RawRate, given};
-use crate::config::Shown;
+use crate::diagnostic::QuotedValue;
 use crate::duration::{Zero, duration};
 
 /// One request each interval, and so many at once after a pause.
@@ -36,7 +36,7 @@ pub(super) fn checked(rate: &Spanned<RawRate>, faults: &mut Faults) -> Option<Ra
         Ok(Duration::ZERO) => None,
         Ok(interval) => burst.map(|burst| Rate { interval, burst }),
         Err(fault) => {
-            let value = Shown::new(&interval.value);
+            let value = QuotedValue::new(&interval.value);
             faults.note(interval.referenced.line(), Problem::Interval { value, fault });
             None
         }
@@ -47,7 +47,7 @@ pub(super) fn checked(rate: &Spanned<RawRate>, faults: &mut Faults) -> Option<Ra
 fn burst(rate: &Spanned<RawRate>, faults: &mut Faults) -> Option<u32> {
     let Some(text) = given(rate.value.burst.clone()) else { return Some(0) };
     let parsed = text.value.trim().parse();
-    parsed.map_err(|_| faults.note(text.referenced.line(), Problem::Burst(Shown::new(&text.value)))).ok()
+    parsed.map_err(|_| faults.note(text.referenced.line(), Problem::Burst(QuotedValue::new(&text.value)))).ok()
 }
 
 /// What is left of a rate: it fills by one each interval, up to the burst.

@@ -21,7 +21,7 @@ use super::material::Material;
 use super::problem::{Faults, Problem};
 use super::raw::{RawTls, Text, given};
 use super::validity::NotAfter;
-use crate::config::Shown;
+use crate::diagnostic::QuotedValue;
 use crate::file::{TIMEOUT, escaped, world_accessible};
 
 /// How connections are protected.
@@ -114,7 +114,7 @@ impl Files<'_> {
                 let line = name.referenced.line();
                 let read = self.material.file(&self.folder.join(&name.value));
                 Some(read.map(|bytes| Pem { key: file.0, line, bytes }).map_err(|fault| {
-                    let path = Shown::path(&name.value);
+                    let path = QuotedValue::path(&name.value);
                     faults.note(line, Problem::NamedFile { key: file.0, path, fault: fault.into() });
                 }))
             }
@@ -237,7 +237,7 @@ fn clients(
         Some(text) => match ClientAuth::named(&text.value) {
             Some(auth) => Some((auth, text.referenced.line())),
             None => {
-                let value = Shown::new(&text.value);
+                let value = QuotedValue::new(&text.value);
                 let problem = Problem::Choice { key: "client_auth_type", value, known: ClientAuth::NAMES };
                 wrong(text.referenced.line(), problem);
                 None

@@ -165,7 +165,7 @@ impl Watched {
         let held = self.held();
         let config = config.and_then(|config| match config.opens_after(&held) {
             None => Ok(config),
-            Some(problem) => Err(WebConfigError::whole(&self.path.display().to_string(), problem)),
+            Some(problem) => Err(WebConfigError::new(&self.path.display().to_string(), None, problem)),
         });
         match config {
             Ok(config) => {
