@@ -4,7 +4,7 @@ use prometheus::core::Collector;
 use prometheus::proto::{MetricFamily, MetricType};
 use prometheus::{Gauge, GaugeVec, IntCounter, IntGauge, Opts, Registry, TextEncoder};
 
-use crate::expose::{Description, Format, Type};
+use crate::expose::{FamilyMetadata, FamilyType, Format};
 use crate::{build_info, clock};
 
 /// The exporter's own metrics.
@@ -152,14 +152,14 @@ impl SelfMetrics {
 
 fn text(family: &MetricFamily, format: Format) -> String {
     let name = family.name();
-    let of_type = match family.get_field_type() {
-        MetricType::COUNTER => Type::Counter,
-        _ if name.ends_with("_info") => Type::Info,
-        _ => Type::Gauge,
+    let family_type = match family.get_field_type() {
+        MetricType::COUNTER => FamilyType::Counter,
+        _ if name.ends_with("_info") => FamilyType::Info,
+        _ => FamilyType::Gauge,
     };
     let named = name.strip_suffix("_total").unwrap_or(name);
     let unit = ["seconds", "bytes"].into_iter().find(|unit| named.ends_with(&format!("_{unit}")));
-    let mut text = Description { name, help: family.help(), of_type, unit }.header(format);
+    let mut text = FamilyMetadata { name, help: family.help(), family_type, unit }.header(format);
     // Only a family without samples cannot be encoded, and none of these is.
     let encoded = TextEncoder::new().encode_to_string(std::slice::from_ref(family)).unwrap_or_default();
     // Its own headers are of text format 0.0.4.

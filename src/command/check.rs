@@ -14,7 +14,7 @@ use super::terminal::Waiting;
 use super::web_config;
 use super::{Failure, sources};
 use crate::config::{Config, Origin, Source};
-use crate::expose::Visible;
+use crate::expose::DisplayName;
 use crate::lease::{Columns, RecordFault};
 use crate::store::{ReadOutput, ReadResult, RecordLimiter};
 
@@ -98,7 +98,7 @@ fn introduction(source: &Source) -> String {
 
 /// Reads all sources side by side, and tells of each as soon as those before it are told.
 async fn connect(config: &Config) -> Result<Exit, Failure> {
-    let shown = |source: &Source| Visible(&source.name).to_string();
+    let shown = |source: &Source| DisplayName(&source.name).to_string();
     let waiting = Waiting::begin("reading", config.sources.iter().map(shown));
     let readings: Vec<_> = config.sources.iter().map(|source| tokio::spawn(read(source))).collect();
     let mut well = true;

@@ -8,7 +8,7 @@ use clap::builder::{OsStringValueParser, TypedValueParser};
 use super::Failure;
 use crate::config::{Config, Families, Reads, Source};
 use crate::expose::metrics::Exposition;
-use crate::expose::{ALERTS_STAND_ON, names};
+use crate::expose::{REQUIRED_BY_ALERTS, family_names};
 use crate::lease::{SourceTracker, TokenKey};
 use crate::observer::{Observer, SourceSetup};
 use crate::store::sqlite::{Query, SqliteStore};
@@ -36,8 +36,8 @@ pub(super) fn named(path: Option<&Path>) -> Result<&Path, Failure> {
 
 /// Reads and checks the configuration file.
 pub(super) fn configuration(path: &Path) -> Result<Config, Failure> {
-    let families: Vec<_> = names().collect();
-    let families = Families { all: &families, of_alerts: &ALERTS_STAND_ON };
+    let families: Vec<_> = family_names().collect();
+    let families = Families { all: &families, of_alerts: &REQUIRED_BY_ALERTS };
     Config::load(path, families).map_err(|error| Failure::Configuration(error.to_string()))
 }
 

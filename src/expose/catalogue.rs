@@ -5,7 +5,7 @@
 
 use std::time::Duration;
 
-use super::format::{Description, Type};
+use super::format::{FamilyMetadata, FamilyType};
 use crate::lease::{
     Anomaly, Authority, Due, Health, HolderToken, Kind, Progress, ProgressState, ReadFailure, Reason, RecordFault,
     RemainingTtl, SourceSnapshot, State, Status, StoreTime,
@@ -28,22 +28,22 @@ pub struct Family {
 #[derive(Debug)]
 pub enum Samples {
     /// Of each lease.
-    Lease(OfLease),
+    Lease(LeaseSamples),
     /// Of each source.
-    Source(OfSource),
+    Source(SourceSamples),
 }
 
 /// The samples of one lease, by the labels `source` and `lease`.
 #[derive(Debug)]
-pub enum OfLease {
+pub enum LeaseSamples {
     /// One row per value of a closed set, of which exactly one is 1.
     StateSet(&'static [&'static str], fn(&Status) -> usize),
     /// One row with a label that tells, always 1.
     LabelEnum(&'static str, &'static [&'static str], fn(&Status) -> usize),
     /// One row per holder, always 1.
-    Holders,
+    HolderTokens,
     /// One row per enabled alert, always 1.
-    Alerts,
+    EnabledAlerts,
     /// A gauge in seconds or the like.
     Float(fn(&Status) -> Option<f64>),
     /// A gauge that is a whole number, exact whatever its size.
@@ -54,7 +54,7 @@ pub enum OfLease {
 
 /// The samples of one source, by the label `source`.
 #[derive(Debug)]
-pub enum OfSource {
+pub enum SourceSamples {
     /// A gauge in seconds or the like.
     Float(fn(&Health) -> Option<f64>),
     /// A gauge that is a whole number.
@@ -65,18 +65,18 @@ pub enum OfSource {
     Counters(&'static str, &'static [&'static str], fn(&Health, usize) -> u64),
 }
 
-impl OfLease {
+impl LeaseSamples {
     /// The label of a closed set and its values, where the samples have one.
     pub(super) const fn label(&self) -> Option<(&'static str, &'static [&'static str])> {
         match *self {
             Self::StateSet(values, _) => Some(("state", values)),
             Self::LabelEnum(label, values, _) | Self::Counters(label, values, _) => Some((label, values)),
-            Self::Holders | Self::Alerts | Self::Float(_) | Self::Integer(_) => None,
+            Self::HolderTokens | Self::EnabledAlerts | Self::Float(_) | Self::Integer(_) => None,
         }
     }
 }
 
-impl OfSource {
+impl SourceSamples {
     /// The label of a closed set and its values, where the samples have one.
     pub(super) const fn label(&self) -> Option<(&'static str, &'static [&'static str])> {
         match *self {
@@ -89,30 +89,33 @@ impl OfSource {
 impl Family {
     /// Its type.
     #[must_use]
-    pub fn of_type(&self) -> Type {
+    pub fn family_type(&self) -> FamilyType {
         match self.samples {
-            Samples::Lease(OfLease::Counters(..)) | Samples::Source(OfSource::Counters(..)) => Type::Counter,
-            Samples::Lease(OfLease::LabelEnum(..) | OfLease::Holders) | Samples::Source(OfSource::LabelEnum(..))
+            Samples::Lease(LeaseSamples::Counters(..)) | Samples::Source(SourceSamples::Counters(..)) => {
+                FamilyType::Counter
+            }
+            Samples::Lease(LeaseSamples::LabelEnum(..) | LeaseSamples::HolderTokens)
+            | Samples::Source(SourceSamples::LabelEnum(..))
                 if self.name.ends_with("_info") =>
             {
-                Type::Info
+                FamilyType::Info
             }
-            _ => Type::Gauge,
+            _ => FamilyType::Gauge,
         }
     }
 
-    pub(super) fn description(&self) -> Description<'static> {
-        Description { name: self.name, help: self.help, of_type: self.of_type(), unit: self.unit }
+    pub(super) fn description(&self) -> FamilyMetadata<'static> {
+        FamilyMetadata { name: self.name, help: self.help, family_type: self.family_type(), unit: self.unit }
     }
 }
 
 /// The names of all families, in the order of exposition.
-pub fn names() -> impl Iterator<Item = &'static str> {
+pub fn family_names() -> impl Iterator<Item = &'static str> {
     CATALOGUE.iter().map(|family| family.name)
 }
 
 /// The families that the alert rules stand on: without one of them some alert could never fire, or never end.
-pub const ALERTS_STAND_ON: [&str; 11] = [
+pub const REQUIRED_BY_ALERTS: [&str; 11] = [
     "lease_state",
     "lease_state_reason",
     "lease_authority_state",
@@ -142,11 +145,11 @@ macro_rules! values {
     }};
 }
 
-const fn lease(name: &'static str, help: &'static str, unit: Option<&'static str>, samples: OfLease) -> Family {
+const fn lease(name: &'static str, help: &'static str, unit: Option<&'static str>, samples: LeaseSamples) -> Family {
     Family { name, help, unit, samples: Samples::Lease(samples) }
 }
 
-const fn source(name: &'static str, help: &'static str, unit: Option<&'static str>, samples: OfSource) -> Family {
+const fn source(name: &'static str, help: &'static str, unit: Option<&'static str>, samples: SourceSamples) -> Family {
     Family { name, help, unit, samples: Samples::Source(samples) }
 }
 
@@ -158,43 +161,43 @@ pub static CATALOGUE: [Family; 29] = [
         "lease_state",
         "The state that follows from authority and progress; exactly one is 1.",
         None,
-        OfLease::StateSet(values!(State), |status| status.verdict.state as usize),
+        LeaseSamples::StateSet(values!(State), |status| status.verdict.state as usize),
     ),
     lease(
         "lease_state_reason",
         "Why the state is what it is; always 1.",
         None,
-        OfLease::LabelEnum("reason", values!(Reason), |status| status.verdict.reason as usize),
+        LeaseSamples::LabelEnum("reason", values!(Reason), |status| status.verdict.reason as usize),
     ),
     lease(
         "lease_authority_state",
         "Who has the right to act, whatever the work does; exactly one is 1.",
         None,
-        OfLease::StateSet(values!(Authority), |status| status.verdict.authority as usize),
+        LeaseSamples::StateSet(values!(Authority), |status| status.verdict.authority as usize),
     ),
     lease(
         "lease_progress_state",
         "Whether work moves under the authority there is; exactly one is 1.",
         None,
-        OfLease::StateSet(values!(ProgressState), |status| status.verdict.progress as usize),
+        LeaseSamples::StateSet(values!(ProgressState), |status| status.verdict.progress as usize),
     ),
     lease(
         "lease_age_seconds",
         "Time since the lease was last renewed, on the store's clock. Says nothing of work.",
         SECONDS,
-        OfLease::Float(|status| status.holding()?.renewed.shown().map(seconds)),
+        LeaseSamples::Float(|status| status.holding()?.renewed.shown().map(seconds)),
     ),
     lease(
         "lease_epoch",
         "Authority epoch (fencing token): grows with each acquisition.",
         None,
-        OfLease::Integer(|status| super::epoch(status).map(|epoch| epoch.0)),
+        LeaseSamples::Integer(|status| status.epoch().map(|epoch| epoch.0)),
     ),
     lease(
         "lease_last_progress_age_seconds",
         "Time since the last recorded progress, whichever epoch made it; at least that long.",
         SECONDS,
-        OfLease::Float(|status| {
+        LeaseSamples::Float(|status| {
             let (when, ..) = progress(status)?;
             let surely_beyond = when.age.lower() > status.policy.stall_after;
             (when.age.upper().is_some() || surely_beyond).then(|| seconds(when.age.lower()))
@@ -204,19 +207,19 @@ pub static CATALOGUE: [Family; 29] = [
         "lease_last_progress_epoch",
         "Epoch that made the last recorded progress; below lease_epoch until the new leader has progressed.",
         None,
-        OfLease::Integer(|status| progress(status)?.1),
+        LeaseSamples::Integer(|status| progress(status)?.1),
     ),
     lease(
         "lease_held_seconds",
         "Time since the present holder acquired the lease.",
         SECONDS,
-        OfLease::Float(|status| held(status)?.acquired.shown().map(seconds)),
+        LeaseSamples::Float(|status| held(status)?.acquired.shown().map(seconds)),
     ),
     lease(
         "lease_expires_in_seconds",
         "Time until the lease expires unless it is renewed, at least; negative once it has expired.",
         SECONDS,
-        OfLease::Float(|status| match status.holding()?.left {
+        LeaseSamples::Float(|status| match status.holding()?.left {
             RemainingTtl::Micros { at_least, .. } => at_least.map(micros),
             RemainingTtl::WhilePresent | RemainingTtl::NotKnown => None,
         }),
@@ -225,7 +228,7 @@ pub static CATALOGUE: [Family; 29] = [
         "lease_holders",
         "Holders whose time is not up: at most 1, but in a registry.",
         None,
-        OfLease::Integer(|status| {
+        LeaseSamples::Integer(|status| {
             status.evidence()?;
             match status.verdict.authority {
                 Authority::Held => status.holding().map(|holding| 1 + holding.others.len() as u64),
@@ -234,12 +237,12 @@ pub static CATALOGUE: [Family; 29] = [
             }
         }),
     ),
-    lease("lease_holder_info", "Holders by their instance token; always 1.", None, OfLease::Holders),
+    lease("lease_holder_info", "Holders by their instance token; always 1.", None, LeaseSamples::HolderTokens),
     lease(
         "lease_due",
         "Work that should be done now.",
         None,
-        OfLease::Integer(|status| match status.evidence()?.due {
+        LeaseSamples::Integer(|status| match status.evidence()?.due {
             Due::Nothing => Some(0),
             Due::Waiting { count, .. } => count,
             Due::NotKnown => None,
@@ -249,7 +252,7 @@ pub static CATALOGUE: [Family; 29] = [
         "lease_oldest_due_age_seconds",
         "How long the oldest due work has waited.",
         SECONDS,
-        OfLease::Float(|status| match status.evidence()?.due {
+        LeaseSamples::Float(|status| match status.evidence()?.due {
             Due::Waiting { oldest: Some(oldest), .. } => oldest.shown().map(seconds),
             Due::NotKnown | Due::Nothing | Due::Waiting { oldest: None, .. } => None,
         }),
@@ -258,86 +261,86 @@ pub static CATALOGUE: [Family; 29] = [
         "lease_renewals_since_progress",
         "Renewals seen since progress last moved: grows while a holder renews and does nothing else.",
         None,
-        OfLease::Integer(|status| status.evidence()?.renewals_since_progress),
+        LeaseSamples::Integer(|status| status.evidence()?.renewals_since_progress),
     ),
     lease(
         "lease_acquired_timestamp_seconds",
         "When the lease was acquired, as stored.",
         SECONDS,
-        OfLease::Float(|status| status.holding()?.acquired_at.map(StoreTime::unix_seconds)),
+        LeaseSamples::Float(|status| status.holding()?.acquired_at.map(StoreTime::unix_seconds)),
     ),
     lease(
         "lease_renewed_timestamp_seconds",
         "When the lease was last renewed, as stored.",
         SECONDS,
-        OfLease::Float(|status| status.holding()?.renewed_at.map(StoreTime::unix_seconds)),
+        LeaseSamples::Float(|status| status.holding()?.renewed_at.map(StoreTime::unix_seconds)),
     ),
     lease(
         "lease_last_progress_timestamp_seconds",
         "When progress was last made, as stored.",
         SECONDS,
-        OfLease::Float(|status| progress(status)?.2.map(StoreTime::unix_seconds)),
+        LeaseSamples::Float(|status| progress(status)?.2.map(StoreTime::unix_seconds)),
     ),
     lease(
         "lease_stall_after_seconds",
         "How long due work may stand still before the lease counts as stalled, as configured.",
         SECONDS,
-        OfLease::Float(|status| Some(seconds(status.policy.stall_after))),
+        LeaseSamples::Float(|status| Some(seconds(status.policy.stall_after))),
     ),
     lease(
         "lease_overdue_after_seconds",
         "How long the oldest due work may wait even while other work moves, as configured.",
         SECONDS,
-        OfLease::Float(|status| status.policy.overdue_after.map(seconds)),
+        LeaseSamples::Float(|status| status.policy.overdue_after.map(seconds)),
     ),
-    lease("lease_alert_enabled", "Alerts that are enabled for the lease; always 1.", None, OfLease::Alerts),
+    lease("lease_alert_enabled", "Alerts that are enabled for the lease; always 1.", None, LeaseSamples::EnabledAlerts),
     lease(
         "lease_anomalies_total",
         "What should never happen, counted as the exporter notices it.",
         None,
-        OfLease::Counters("anomaly", values!(Anomaly), |status, at| status.anomalies.of(Anomaly::ALL[at])),
+        LeaseSamples::Counters("anomaly", values!(Anomaly), |status, at| status.anomalies.of(Anomaly::ALL[at])),
     ),
     source(
         "lease_source_info",
         "What holding a lease of the source means; always 1.",
         None,
-        OfSource::LabelEnum("kind", values!(Kind), |snapshot| snapshot.kind as usize),
+        SourceSamples::LabelEnum("kind", values!(Kind), |snapshot| snapshot.kind as usize),
     ),
     source(
         "lease_source_up",
         "Whether the source could be read at this scrape.",
         None,
-        OfSource::Integer(|health| Some(u64::from(health.outcome.is_ok()))),
+        SourceSamples::Integer(|health| Some(u64::from(health.outcome.is_ok()))),
     ),
     source(
         "lease_source_read_seconds",
         "How long reading the source took.",
         SECONDS,
-        OfSource::Float(|health| Some(seconds(health.took))),
+        SourceSamples::Float(|health| Some(seconds(health.took))),
     ),
     source(
         "lease_source_read_failures_total",
         "Reads of the source that failed.",
         None,
-        OfSource::Counters("reason", values!(ReadFailure), |health, at| health.failures[at]),
+        SourceSamples::Counters("reason", values!(ReadFailure), |health, at| health.failures[at]),
     ),
     source(
         "lease_source_leases",
         "Leases in the reading, those left out not counted.",
         None,
-        OfSource::Integer(|health| health.leases),
+        SourceSamples::Integer(|health| health.leases),
     ),
     source(
         "lease_source_rows_rejected_total",
         "Rows that were not used, counted anew with each reading.",
         None,
-        OfSource::Counters("reason", values!(RecordFault), |health, at| health.rejected[at]),
+        SourceSamples::Counters("reason", values!(RecordFault), |health, at| health.rejected[at]),
     ),
     source(
         "lease_source_clock_offset_seconds",
         "How far the store's clock is ahead of the exporter's.",
         SECONDS,
-        OfSource::Float(|health| Some((health.clock_offset? * 1e6).round() / 1e6)),
+        SourceSamples::Float(|health| Some((health.clock_offset? * 1e6).round() / 1e6)),
     ),
 ];
 

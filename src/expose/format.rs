@@ -43,7 +43,7 @@ impl Format {
 
 /// The type of a family.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Type {
+pub enum FamilyType {
     /// A number that goes up and down.
     Gauge,
     /// A number that only grows. The name of its samples ends in `_total`.
@@ -54,34 +54,34 @@ pub enum Type {
 
 /// What is said of a family before its samples.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Description<'a> {
+pub(crate) struct FamilyMetadata<'a> {
     /// The name of its samples.
     pub(crate) name: &'a str,
     pub(crate) help: &'a str,
-    pub(crate) of_type: Type,
+    pub(crate) family_type: FamilyType,
     pub(crate) unit: Option<&'a str>,
 }
 
-impl Description<'_> {
+impl FamilyMetadata<'_> {
     /// The lines that say it.
     pub(crate) fn header(self, format: Format) -> String {
-        let Self { name, help, of_type, unit } = self;
+        let Self { name, help, family_type, unit } = self;
         let help = help.replace('\\', "\\\\").replace('\n', "\\n");
         match format {
             Format::Text => {
-                let of_type = if of_type == Type::Counter { "counter" } else { "gauge" };
-                format!("# HELP {name} {help}\n# TYPE {name} {of_type}\n")
+                let family_type = if family_type == FamilyType::Counter { "counter" } else { "gauge" };
+                format!("# HELP {name} {help}\n# TYPE {name} {family_type}\n")
             }
             Format::OpenMetrics => {
-                let (of_type, suffix) = match of_type {
-                    Type::Gauge => ("gauge", ""),
-                    Type::Counter => ("counter", "_total"),
-                    Type::Info => ("info", "_info"),
+                let (family_type, suffix) = match family_type {
+                    FamilyType::Gauge => ("gauge", ""),
+                    FamilyType::Counter => ("counter", "_total"),
+                    FamilyType::Info => ("info", "_info"),
                 };
                 let name = name.strip_suffix(suffix).unwrap_or(name);
                 let help = help.replace('"', "\\\"");
                 let unit = unit.map(|unit| format!("# UNIT {name} {unit}\n")).unwrap_or_default();
-                format!("# HELP {name} {help}\n# TYPE {name} {of_type}\n{unit}")
+                format!("# HELP {name} {help}\n# TYPE {name} {family_type}\n{unit}")
             }
         }
     }
@@ -93,20 +93,20 @@ mod tests {
 
     #[test]
     fn a_header_says_what_its_format_can_say() {
-        let of = |name, of_type, unit| Description { name, help: "A \"b\"\\\nc.", of_type, unit };
+        let of = |name, family_type, unit| FamilyMetadata { name, help: "A \"b\"\\\nc.", family_type, unit };
         for (description, text, open_metrics) in [
             (
-                of("a_seconds", Type::Gauge, Some("seconds")),
+                of("a_seconds", FamilyType::Gauge, Some("seconds")),
                 "# HELP a_seconds A \"b\"\\\\\\nc.\n# TYPE a_seconds gauge\n",
                 "# HELP a_seconds A \\\"b\\\"\\\\\\nc.\n# TYPE a_seconds gauge\n# UNIT a_seconds seconds\n",
             ),
             (
-                of("a_seconds_total", Type::Counter, Some("seconds")),
+                of("a_seconds_total", FamilyType::Counter, Some("seconds")),
                 "# HELP a_seconds_total A \"b\"\\\\\\nc.\n# TYPE a_seconds_total counter\n",
                 "# HELP a_seconds A \\\"b\\\"\\\\\\nc.\n# TYPE a_seconds counter\n# UNIT a_seconds seconds\n",
             ),
             (
-                of("a_info", Type::Info, None),
+                of("a_info", FamilyType::Info, None),
                 "# HELP a_info A \"b\"\\\\\\nc.\n# TYPE a_info gauge\n",
                 "# HELP a A \\\"b\\\"\\\\\\nc.\n# TYPE a info\n",
             ),

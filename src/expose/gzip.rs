@@ -12,19 +12,19 @@ use flate2::{Compress, CompressError, Compression, Crc, FlushCompress};
 
 /// How hard to compress.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Effort {
+pub(crate) enum CompressionLevel {
     /// For a text that is sent more than once, or that is short.
-    Usual,
+    Default,
     /// For a text that is another at each reading: half the time for a third more bytes.
-    Least,
+    Fastest,
 }
 
-impl Effort {
+impl CompressionLevel {
     /// The level of zlib, of 0 to 9; `benches/README.md` says what each costs.
     const fn level(self) -> u32 {
         match self {
-            Self::Usual => 2,
-            Self::Least => 1,
+            Self::Default => 2,
+            Self::Fastest => 1,
         }
     }
 }
@@ -43,7 +43,7 @@ pub enum Encoding {
     /// It is compressed where that is worth while.
     Gzip,
     /// It is compressed, because the client refuses what is not.
-    GzipAlways,
+    GzipRequired,
 }
 
 /// Below this many bytes a body fits one packet, and compressing it wins nothing.
@@ -56,7 +56,7 @@ impl Encoding {
         match self {
             Self::Identity => false,
             Self::Gzip => bytes >= SMALL,
-            Self::GzipAlways => true,
+            Self::GzipRequired => true,
         }
     }
 }
@@ -118,7 +118,7 @@ pub(crate) struct Compressor {
 }
 
 impl Compressor {
-    pub(crate) fn new(effort: Effort) -> Self {
+    pub(crate) fn new(effort: CompressionLevel) -> Self {
         Self { compress: Compress::new(Compression::new(effort.level()), false), out: Vec::new() }
     }
 
@@ -174,7 +174,7 @@ pub(crate) fn stream<'a>(
         stream.extend_from_slice(&part.blocks);
         crc.combine(&part.crc);
     }
-    let (last, of_rest) = Compressor::new(Effort::Usual).run(rest, FlushCompress::Finish)?;
+    let (last, of_rest) = Compressor::new(CompressionLevel::Default).run(rest, FlushCompress::Finish)?;
     stream.push(last);
     crc.combine(&of_rest);
     stream.push(Bytes::copy_from_slice(&tail(&crc)));
@@ -215,7 +215,7 @@ mod tests {
 
     #[test]
     fn parts_stand_in_a_stream_in_any_order_and_number() {
-        let mut compressor = Compressor::new(Effort::Usual);
+        let mut compressor = Compressor::new(CompressionLevel::Default);
         let texts: Vec<Vec<Bytes>> =
             vec![vec![], vec![text(1, 1)], vec![text(9_000, 7), text(1, 2), text(20_000, 3)], vec![text(3, 99)]];
         let parts: Vec<_> = texts.iter().map(|pieces| compressor.part(pieces).unwrap()).collect();
@@ -238,7 +238,7 @@ mod tests {
     #[test]
     fn many_lines_alike_become_a_tenth() {
         let text = text(50_000, 1);
-        let part = Compressor::new(Effort::Usual).part([&text]).unwrap();
+        let part = Compressor::new(CompressionLevel::Default).part([&text]).unwrap();
         let compressed = part.blocks.iter().map(Bytes::len).sum::<usize>();
         assert!(compressed * 5 < text.len(), "{compressed} of {}", text.len());
     }
@@ -246,7 +246,7 @@ mod tests {
     #[test]
     fn what_fits_a_packet_is_compressed_only_for_those_who_refuse_it_otherwise() {
         for (encoding, small, large) in
-            [(Encoding::Identity, false, false), (Encoding::Gzip, false, true), (Encoding::GzipAlways, true, true)]
+            [(Encoding::Identity, false, false), (Encoding::Gzip, false, true), (Encoding::GzipRequired, true, true)]
         {
             assert_eq!((encoding.compresses(SMALL - 1), encoding.compresses(SMALL)), (small, large), "{encoding:?}");
         }
@@ -261,7 +261,7 @@ mod tests {
             let texts: Vec<Vec<Bytes>> =
                 parts.into_iter().map(|pieces| pieces.into_iter().map(Bytes::from).collect()).collect();
             let rest = [Bytes::from(rest)];
-            let mut compressor = Compressor::new(Effort::Usual);
+            let mut compressor = Compressor::new(CompressionLevel::Default);
             let parts: Vec<_> = texts.iter().map(|pieces| compressor.part(pieces).unwrap()).collect();
             let plain = [texts.concat().concat(), rest.concat()].concat();
             prop_assert_eq!(unpacked(&stream(&parts, &rest).unwrap()), plain);

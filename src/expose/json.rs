@@ -14,13 +14,15 @@
 //! - A time is in Unix seconds, as the store has it.
 //! - A holder is the token that stands for it everywhere; its name never leaves the exporter.
 
+mod lease;
+
 use std::sync::Arc;
 
 use bytes::Bytes;
 use serde::Serialize;
 
-use super::json_lease::Lease;
 use crate::lease::{ReadFailure, RecordFault, SourceSnapshot};
+use lease::Lease;
 
 /// The version of the schema.
 pub const VERSION: u32 = 1;
@@ -29,24 +31,24 @@ pub const VERSION: u32 = 1;
 pub const SCHEMA: &str = include_str!("leases.schema.json");
 
 /// What stands before the first source of a document.
-pub(crate) const BEFORE: &[u8] = b"{\"version\":1,\"sources\":[";
+pub(crate) const DOCUMENT_START: &[u8] = b"{\"version\":1,\"sources\":[";
 /// The separator of two sources, or of two leases.
-pub(crate) const BETWEEN: &[u8] = b",";
+pub(crate) const SEPARATOR: &[u8] = b",";
 /// What stands after the last source.
-pub(crate) const AFTER: &[u8] = b"]}\n";
+pub(crate) const DOCUMENT_END: &[u8] = b"]}\n";
 
 /// So many leases are written to one piece: some 64 kB.
-const LEASES_A_PIECE: usize = 64;
+const LEASES_PER_CHUNK: usize = 64;
 
 /// One source as it stands in a document, in pieces that are written when they are asked for.
 #[derive(Debug)]
-pub(crate) struct SourcePieces {
+pub(crate) struct SourceChunks {
     snapshot: Arc<SourceSnapshot>,
     /// The first lease of the next piece; `None` once all is written.
     next: Option<usize>,
 }
 
-impl SourcePieces {
+impl SourceChunks {
     /// The pieces of this source.
     pub(crate) const fn new(snapshot: Arc<SourceSnapshot>) -> Self {
         Self { snapshot, next: Some(0) }
@@ -61,7 +63,7 @@ impl SourcePieces {
         }
         for (at, status) in (from..to).zip(&self.snapshot.leases[from..to]) {
             if at > 0 {
-                out.extend_from_slice(BETWEEN);
+                out.extend_from_slice(SEPARATOR);
             }
             serde_json::to_writer(&mut *out, &Lease::of(status))?;
         }
@@ -72,12 +74,12 @@ impl SourcePieces {
     }
 }
 
-impl Iterator for SourcePieces {
+impl Iterator for SourceChunks {
     type Item = Bytes;
 
     fn next(&mut self) -> Option<Bytes> {
         let from = self.next?;
-        let to = self.snapshot.leases.len().min(from + LEASES_A_PIECE);
+        let to = self.snapshot.leases.len().min(from + LEASES_PER_CHUNK);
         self.next = (to < self.snapshot.leases.len()).then_some(to);
         let mut piece = Vec::new();
         if let Err(error) = self.write(&mut piece, from, to) {
@@ -92,37 +94,37 @@ impl Iterator for SourcePieces {
 
 /// All sources with all their leases, in pieces that are written when they are asked for.
 #[derive(Debug)]
-pub(crate) struct DocumentPieces {
+pub(crate) struct DocumentChunks {
     sources: std::vec::IntoIter<Arc<SourceSnapshot>>,
-    current: Option<SourcePieces>,
+    current: Option<SourceChunks>,
     /// The text before the next source; `None` once the document has ended.
     separator: Option<&'static [u8]>,
 }
 
-impl DocumentPieces {
+impl DocumentChunks {
     /// The document of these sources.
     pub(crate) fn new(sources: Vec<Arc<SourceSnapshot>>) -> Self {
-        Self { sources: sources.into_iter(), current: None, separator: Some(BEFORE) }
+        Self { sources: sources.into_iter(), current: None, separator: Some(DOCUMENT_START) }
     }
 }
 
-impl Iterator for DocumentPieces {
+impl Iterator for DocumentChunks {
     type Item = Bytes;
 
     fn next(&mut self) -> Option<Bytes> {
-        if let Some(piece) = self.current.as_mut().and_then(SourcePieces::next) {
+        if let Some(piece) = self.current.as_mut().and_then(SourceChunks::next) {
             return Some(piece);
         }
         let separator = self.separator?;
-        self.current = self.sources.next().map(SourcePieces::new);
+        self.current = self.sources.next().map(SourceChunks::new);
         if self.current.is_some() {
-            self.separator = Some(BETWEEN);
+            self.separator = Some(SEPARATOR);
             return Some(Bytes::from_static(separator));
         }
         self.separator = None;
         Some(match separator {
-            BEFORE => [BEFORE, AFTER].concat().into(),
-            _ => Bytes::from_static(AFTER),
+            DOCUMENT_START => [DOCUMENT_START, DOCUMENT_END].concat().into(),
+            _ => Bytes::from_static(DOCUMENT_END),
         })
     }
 }
@@ -130,7 +132,7 @@ impl Iterator for DocumentPieces {
 /// Writes all sources with all their leases.
 #[must_use]
 pub fn to_vec(snapshots: &[Arc<SourceSnapshot>]) -> Vec<u8> {
-    DocumentPieces::new(snapshots.to_vec()).collect::<Vec<_>>().concat()
+    DocumentChunks::new(snapshots.to_vec()).collect::<Vec<_>>().concat()
 }
 
 /// Writes one lease of a source. Nothing, if the source has none of that name.

@@ -1,6 +1,6 @@
 //! The metrics of one reading of one source, in both text formats, plain or compressed.
 //!
-//! Nothing of the plain text is kept: [`MetricsText`] writes it in pieces of some 64 KiB as they are sent. Only the
+//! Nothing of the plain text is kept: [`MetricsChunks`] writes it in pieces of some 64 KiB as they are sent. Only the
 //! compressed form is kept, in blocks of 512 leases of one family ([`CompressedMetrics`]). A block whose values did
 //! not change since the reading before keeps its bytes, which is true of most: state rows, limits, epochs and stored times
 //! seldom change, ages always do.
@@ -13,13 +13,13 @@ mod text;
 use std::sync::{Arc, OnceLock};
 
 use super::Format;
-use super::catalogue::{CATALOGUE, Family, OfLease, OfSource, Samples};
+use super::catalogue::{CATALOGUE, Family, LeaseSamples, Samples, SourceSamples};
 use super::gzip::Part;
 use crate::lease::SourceSnapshot;
 use labels::Labels;
 
 pub use compressed::{CompressedMetrics, gzip};
-pub use text::MetricsText;
+pub use text::MetricsChunks;
 
 /// How many leases of one family are compressed together.
 pub(super) const BLOCK: usize = 512;
@@ -28,13 +28,13 @@ pub(super) const BLOCK: usize = 512;
 #[derive(Clone, Debug)]
 pub struct Exposition {
     /// The families of leases, in the order of exposition. Those of sources follow them.
-    lease_families: Arc<[ExposedFamily<OfLease>]>,
-    source_families: Arc<[ExposedFamily<OfSource>]>,
+    lease_families: Arc<[FamilyRenderer<LeaseSamples>]>,
+    source_families: Arc<[FamilyRenderer<SourceSamples>]>,
 }
 
 /// One family with its constant text.
 #[derive(Debug)]
-struct ExposedFamily<S: 'static> {
+struct FamilyRenderer<S: 'static> {
     name: &'static str,
     samples: &'static S,
     /// The lines that describe it, in each format.
@@ -56,18 +56,18 @@ impl Exposition {
     pub fn without(dropped: impl Fn(&str) -> bool) -> Self {
         let families = || CATALOGUE.iter().filter(|family| !dropped(family.name));
         let of_leases = families().filter_map(|family| match &family.samples {
-            Samples::Lease(samples) => Some(ExposedFamily::new(family, samples, samples.label())),
+            Samples::Lease(samples) => Some(FamilyRenderer::new(family, samples, samples.label())),
             Samples::Source(_) => None,
         });
         let of_sources = families().filter_map(|family| match &family.samples {
-            Samples::Source(samples) => Some(ExposedFamily::new(family, samples, samples.label())),
+            Samples::Source(samples) => Some(FamilyRenderer::new(family, samples, samples.label())),
             Samples::Lease(_) => None,
         });
         Self { lease_families: of_leases.collect(), source_families: of_sources.collect() }
     }
 }
 
-impl<S> ExposedFamily<S> {
+impl<S> FamilyRenderer<S> {
     fn new(family: &'static Family, samples: &'static S, label: Option<(&str, &[&str])>) -> Self {
         let (label, values) = label.unwrap_or_default();
         let tail = |value: &&str| format!(",{label}=\"{value}\"}} ").into_bytes().into_boxed_slice();

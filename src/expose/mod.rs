@@ -1,42 +1,26 @@
-//! Renderings of a [`SourceSnapshot`](crate::lease::SourceSnapshot). All are made from the same one, so they cannot
+//! Renderings of a [`SourceSnapshot`](crate::lease::SourceSnapshot). All are made from the same snapshot, so they cannot
 //! disagree.
 
 mod catalogue;
-mod cut;
+mod display_name;
 mod format;
 #[cfg(test)]
 mod fuzz;
 pub(crate) mod gzip;
 pub mod json;
-mod json_lease;
 pub mod metrics;
-mod order;
 pub mod page;
-mod state_counts;
+mod severity;
 pub mod table;
-mod visible;
-
 #[cfg(test)]
-pub(crate) mod golden;
-#[cfg(test)]
-pub(crate) mod sample;
+pub(crate) mod testing;
+mod truncate;
 
-use crate::lease::{Epoch, Status, Tenure};
-
-pub use catalogue::{ALERTS_STAND_ON, CATALOGUE, Family, OfLease, OfSource, Samples, names};
-pub use cut::cut;
-pub(crate) use format::Description;
-pub use format::{Format, Type};
+pub use catalogue::{CATALOGUE, Family, LeaseSamples, REQUIRED_BY_ALERTS, Samples, SourceSamples, family_names};
+pub use display_name::DisplayName;
+pub(crate) use display_name::is_invisible;
+pub(crate) use format::FamilyMetadata;
+pub use format::{FamilyType, Format};
 pub use gzip::Encoding;
-pub use order::worst_first;
-pub use state_counts::{SEVERITY, StateCounts};
-pub use visible::Visible;
-pub(crate) use visible::is_hidden;
-
-/// The authority epoch in force, or the one that a released lease last had.
-fn epoch(status: &Status) -> Option<Epoch> {
-    match &status.evidence()?.tenure {
-        Tenure::Vacant { epoch, .. } => *epoch,
-        Tenure::Holder(holding) => holding.epoch,
-    }
-}
+pub use severity::{SEVERITY, StateCounts, severity_key};
+pub use truncate::truncate_to_width;

@@ -5,34 +5,34 @@
 //! template and one way to render a lease.
 
 mod advice;
-mod evidence;
+mod age_bars;
+mod clock;
 #[cfg(test)]
 mod fuzz;
-mod lease;
-mod list;
-mod moment;
-mod past;
-mod picture;
+mod lease_list;
+mod lease_page;
+mod lease_row;
+mod phrases;
+mod problem_banner;
 mod source;
-mod trouble;
+mod timeline;
 mod view;
-mod words;
 
 use std::collections::BTreeSet;
 use std::time::Duration;
 
 use askama::Template;
 
-use super::state_counts::{SEVERITY, StateCounts};
-use super::visible::Visible;
+use super::display_name::DisplayName;
+use super::severity::{SEVERITY, StateCounts};
 use crate::history::History;
 use crate::lease::{SourceSnapshot, State};
-use evidence::Opened;
-use list::List;
+use lease_list::LeaseList;
+use lease_page::LeasePage;
 
 pub use advice::Advice;
-pub use moment::Now;
-pub use view::{Filter, LEASES_A_PAGE, View};
+pub use clock::PageClock;
+pub use view::{Filter, LEASES_PER_PAGE, View};
 
 /// The style sheet that the page asks for as `style.css`.
 pub const STYLE: &str = include_str!("assets/style.css");
@@ -43,7 +43,7 @@ pub const ICON: &str = include_str!("assets/icon.svg");
 
 /// The latest look at one source, and what the looks until then showed.
 #[derive(Clone, Copy, Debug)]
-pub struct Looked<'a> {
+pub struct ObservedSource<'a> {
     /// The latest look.
     pub snapshot: &'a SourceSnapshot,
     /// The looks until then.
@@ -56,7 +56,7 @@ pub struct Looked<'a> {
 
 /// A view that was rendered.
 #[derive(Debug)]
-pub struct Rendered {
+pub struct RenderedPage {
     /// The page, or its `<main>` alone.
     pub html: String,
     /// Whether what was asked for is there: a lease or a source that is not known is not.
@@ -72,33 +72,33 @@ pub struct Rendered {
 /// None that is known: the template writes nothing that can fail.
 pub fn page(
     view: &View,
-    looks: &[Looked<'_>],
+    looks: &[ObservedSource<'_>],
     sources: &[impl AsRef<str>],
-    now: Now,
+    now: PageClock,
     metrics_path: &str,
-) -> askama::Result<Rendered> {
+) -> askama::Result<RenderedPage> {
     let metrics_path = metrics_path.trim_start_matches('/');
     let (title, main, form, found) = match view {
         View::List(filter) => {
-            let list = List::of(filter, looks, now);
+            let list = LeaseList::of(filter, looks, now);
             (list.title().to_owned(), list.render()?, Some(Form::of(filter, sources)), list.is_found())
         }
         View::Lease { source, lease } => {
-            let opened = Opened::of(source, lease, looks, now);
+            let opened = LeasePage::of(source, lease, looks, now);
             (opened.title().to_owned(), opened.render()?, None, opened.is_known())
         }
     };
-    Ok(Rendered { html: Page { title, metrics_path, main, form }.render()?, found })
+    Ok(RenderedPage { html: Page { title, metrics_path, main, form }.render()?, found })
 }
 
 /// Renders the `<main>` of a view alone, for a page that is already there.
 ///
 /// # Errors
 /// None that is known, as with [`page`].
-pub fn main(view: &View, looks: &[Looked<'_>], now: Now) -> askama::Result<String> {
+pub fn main(view: &View, looks: &[ObservedSource<'_>], now: PageClock) -> askama::Result<String> {
     match view {
-        View::List(filter) => List::of(filter, looks, now).render(),
-        View::Lease { source, lease } => Opened::of(source, lease, looks, now).render(),
+        View::List(filter) => LeaseList::of(filter, looks, now).render(),
+        View::Lease { source, lease } => LeasePage::of(source, lease, looks, now).render(),
     }
 }
 
@@ -129,7 +129,7 @@ struct Choice<'a> {
 impl<'a> Form<'a> {
     fn of(filter: &'a Filter, sources: &'a [impl AsRef<str>]) -> Self {
         let choice =
-            |value: &'a str| Choice { value, name: Visible(value).to_string(), chosen: value == filter.source() };
+            |value: &'a str| Choice { value, name: DisplayName(value).to_string(), chosen: value == filter.source() };
         let mut sources: Vec<_> = sources.iter().map(|source| choice(source.as_ref())).collect();
         // One that is not there any more is still what is filtered by.
         if !filter.source().is_empty() && !sources.iter().any(|source| source.chosen) {

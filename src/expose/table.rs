@@ -5,8 +5,8 @@ use std::ops::Range;
 
 use unicode_width::UnicodeWidthStr as _;
 
-use super::visible::Visible;
-use super::{cut, epoch};
+use super::display_name::DisplayName;
+use super::truncate_to_width;
 use crate::lease::{DatedAge, Due, Progress, Readable, RecordFault, SourceSnapshot, State, Status};
 
 const HEAD: [&str; 9] =
@@ -22,11 +22,11 @@ const WIDEST: usize = 60;
 
 /// How much of the names of sources and leases is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Names {
+pub enum NameWidth {
     /// All of it.
-    Whole,
+    Full,
     /// As much as fits into so many columns.
-    Within(usize),
+    AtMost(usize),
 }
 
 /// A line of the table.
@@ -44,7 +44,7 @@ pub struct Line {
 /// written with escapes for what cannot be seen, so a name cannot break the table or command the terminal. What is not
 /// known is `-`; an age with a lower bound alone is `>5m`.
 #[must_use]
-pub fn lines(leases: &[(&SourceSnapshot, &Status)], names: Names) -> Vec<Line> {
+pub fn lines(leases: &[(&SourceSnapshot, &Status)], names: NameWidth) -> Vec<Line> {
     let plain = |text| Line { text, state: None };
     if leases.is_empty() {
         return vec![plain("no leases".to_owned())];
@@ -67,10 +67,10 @@ pub fn lines(leases: &[(&SourceSnapshot, &Status)], names: Names) -> Vec<Line> {
 
 /// A line for each source that could not be read, and for each of which some rows were not used.
 #[must_use]
-pub fn troubles(snapshots: &[&SourceSnapshot]) -> Vec<String> {
+pub fn source_problems(snapshots: &[&SourceSnapshot]) -> Vec<String> {
     let mut lines = Vec::new();
     for SourceSnapshot { source, health, .. } in snapshots {
-        let source = Visible(source);
+        let source = DisplayName(source);
         if let Err(failure) = health.outcome {
             lines.push(format!("{source}: could not be read after {}: {failure}", Readable(health.took)));
         }
@@ -107,10 +107,10 @@ fn line(cells: &[String; HEAD.len()], widths: &[usize; HEAD.len()]) -> (String, 
     (line, state)
 }
 
-fn cells(source: &str, status: &Status, names: Names) -> [String; HEAD.len()] {
+fn cells(source: &str, status: &Status, names: NameWidth) -> [String; HEAD.len()] {
     let name = |name: &str| match names {
-        Names::Whole => Visible(name).to_string(),
-        Names::Within(columns) => cut(&Visible(name).to_string(), columns),
+        NameWidth::Full => DisplayName(name).to_string(),
+        NameWidth::AtMost(columns) => truncate_to_width(&DisplayName(name).to_string(), columns),
     };
     let verdict = &status.verdict;
     let holding = status.holding();
@@ -121,7 +121,7 @@ fn cells(source: &str, status: &Status, names: Names) -> [String; HEAD.len()] {
         verdict.state.to_string(),
         verdict.authority.to_string(),
         verdict.progress.to_string(),
-        known(epoch(status)),
+        known(status.epoch()),
         age(holding.map(|holding| &holding.renewed)),
         age(match &progress {
             Some(Progress::Made { when, .. }) => Some(when),
@@ -152,29 +152,30 @@ fn age(dated: Option<&DatedAge>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::expose::{golden, sample};
+    use crate::expose::testing::{golden, snapshots};
 
     fn text(snapshots: &[&SourceSnapshot]) -> String {
         let leases: Vec<_> =
             snapshots.iter().flat_map(|snapshot| snapshot.leases.iter().map(|status| (*snapshot, status))).collect();
-        let lines =
-            troubles(snapshots).into_iter().chain(lines(&leases, Names::Whole).into_iter().map(|line| line.text));
+        let lines = source_problems(snapshots)
+            .into_iter()
+            .chain(lines(&leases, NameWidth::Full).into_iter().map(|line| line.text));
         lines.map(|line| line + "\n").collect()
     }
 
     #[test]
     fn the_table_of_every_state() {
-        golden::assert_matches("status.txt", &text(&sample::snapshots().iter().collect::<Vec<_>>()));
+        golden::assert_matches("status.txt", &text(&snapshots::all().iter().collect::<Vec<_>>()));
     }
 
     #[test]
     fn each_lease_says_where_the_word_for_its_state_is() {
-        let snapshots = sample::snapshots();
+        let snapshots = snapshots::all();
         let leases: Vec<_> = snapshots
             .iter()
             .flat_map(|snapshot| snapshot.leases.iter().map(move |status| (snapshot, status)))
             .collect();
-        let lines = lines(&leases, Names::Whole);
+        let lines = lines(&leases, NameWidth::Full);
         let marked: Vec<_> = lines.iter().filter_map(|line| Some((line, line.state.clone()?))).collect();
         assert_eq!(marked.len(), leases.len());
         for (line, (state, place)) in marked {
@@ -184,7 +185,7 @@ mod tests {
 
     #[test]
     fn a_very_long_name_pushes_its_own_line_alone() {
-        let mut snapshot = sample::many(2);
+        let mut snapshot = snapshots::many(2);
         let long = "x".repeat(1024);
         snapshot.leases[0].lease = long.as_str().into();
         let table = text(&[&snapshot]);
@@ -196,7 +197,7 @@ mod tests {
 
     #[test]
     fn a_name_in_wide_letters_leaves_the_columns_where_they_are() {
-        let mut snapshot = sample::many(2);
+        let mut snapshot = snapshots::many(2);
         snapshot.leases[0].lease = "保持-リース".into();
         let table = text(&[&snapshot]);
         let column = |line: &str| line.split(" active").next().unwrap().width();
@@ -206,9 +207,9 @@ mod tests {
 
     #[test]
     fn names_within_so_many_columns_are_cut_and_take_no_more() {
-        let mut snapshot = sample::many(1);
+        let mut snapshot = snapshots::many(1);
         snapshot.leases[0].lease = "x".repeat(1024).as_str().into();
-        let lines = lines(&[(&snapshot, &snapshot.leases[0])], Names::Within(10));
+        let lines = lines(&[(&snapshot, &snapshot.leases[0])], NameWidth::AtMost(10));
         assert!(lines[1].text.starts_with("many    xxxxxxxxx…  active "), "{}", lines[1].text);
     }
 

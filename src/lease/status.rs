@@ -6,6 +6,7 @@ use super::evidence::{Evidence, HolderEvidence, Observation, Tenure, UnknownCaus
 use super::judge::Verdict;
 use super::label::{Anomaly, ReadFailure};
 use super::policy::Policy;
+use super::record::Epoch;
 
 /// One lease as it is shown: the verdict with all that it was made from, so that every rendering says the same.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -45,6 +46,16 @@ impl Status {
         match self.evidence() {
             Some(Evidence { tenure: Tenure::Holder(holding), .. }) => Some(holding),
             _ => None,
+        }
+    }
+
+    /// The authority epoch in force, or the last epoch of a released lease.
+    #[must_use]
+    pub const fn epoch(&self) -> Option<Epoch> {
+        match self.evidence() {
+            Some(Evidence { tenure: Tenure::Vacant { epoch, .. }, .. }) => *epoch,
+            Some(Evidence { tenure: Tenure::Holder(holding), .. }) => holding.epoch,
+            None => None,
         }
     }
 }

@@ -3,7 +3,7 @@
 use std::fmt::{self, Write};
 
 use super::Format;
-use crate::expose::is_hidden;
+use crate::expose::is_invisible;
 
 /// A value in which every character that would end it, end its line, or change how a terminal shows the rest is written
 /// as an escape. A value that is too long is cut, and says by how much.
@@ -57,7 +57,7 @@ impl Escaped {
             '\n' => self.text.push_str("\\n"),
             '\r' => self.text.push_str("\\r"),
             '\t' => self.text.push_str("\\t"),
-            _ if is_hidden(c) => {
+            _ if is_invisible(c) => {
                 let _ = write!(self.text, "\\u{:04x}", u16::try_from(u32::from(c)).unwrap_or(0xfffd));
             }
             _ => self.text.push(c),

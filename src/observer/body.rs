@@ -100,7 +100,7 @@ async fn compressed(
 /// The JSON document of these readings. `None` if it could not be compressed.
 pub async fn json(readings: &[Arc<CachedReading>], encoding: Encoding) -> Option<Encoded> {
     let snapshots = readings.iter().map(|reading| Arc::clone(&reading.snapshot)).collect();
-    let pieces = json::DocumentPieces::new(snapshots);
+    let pieces = json::DocumentChunks::new(snapshots);
     if leases(readings) <= WHOLE {
         return Some(encoded(pieces.collect(), encoding));
     }
@@ -113,7 +113,7 @@ pub async fn json(readings: &[Arc<CachedReading>], encoding: Encoding) -> Option
         parts.push(reading.compressed_json().await?);
     }
     let [before, between, after] =
-        [json::BEFORE, json::BETWEEN, json::AFTER].map(|text| Part::stored(Bytes::from_static(text)));
+        [json::DOCUMENT_START, json::SEPARATOR, json::DOCUMENT_END].map(|text| Part::stored(Bytes::from_static(text)));
     let mut document = vec![&before];
     for (at, part) in parts.into_iter().enumerate() {
         if at > 0 {

@@ -18,7 +18,7 @@ pub(super) fn encoding(headers: &HeaderMap) -> Encoding {
     let identity: Option<Quality> = named(&["identity"]).map(quality).or(any.filter(|any| *any == 0));
     match identity {
         _ if gzip == 0 => Encoding::Identity,
-        Some(0) => Encoding::GzipAlways,
+        Some(0) => Encoding::GzipRequired,
         Some(identity) if identity > gzip => Encoding::Identity,
         Some(_) | None => Encoding::Gzip,
     }

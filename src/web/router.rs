@@ -19,7 +19,7 @@ use super::route::{Route, Shown};
 use super::scrape_timeout::ScrapeTimeout;
 use super::{Content, Scrape, asked, probe};
 use crate::clock;
-use crate::expose::page::{Looked, Now, Rendered, View};
+use crate::expose::page::{ObservedSource, PageClock, RenderedPage, View};
 use crate::expose::{Encoding, json, page};
 use crate::observer::{self, Encoded, NotConfigured, PartialView, SourceSelection, WaitLimit, encoded};
 
@@ -217,7 +217,7 @@ impl<C: Content> Router<C> {
         let (sources, telemetry_path) = (self.content.sources(), self.telemetry_path.clone());
         let render = move || {
             let page = page::page(&view, &looks(&partial_views), &sources, now(), &telemetry_path);
-            page.map(|Rendered { html, found }| reply::page(found, encoded(vec![html.into()], encoding)))
+            page.map(|RenderedPage { html, found }| reply::page(found, encoded(vec![html.into()], encoding)))
         };
         let page = self.rendering.of(render).await.ok_or(Refused::NotRendered)?;
         page.map_err(Refused::page)
@@ -303,10 +303,10 @@ async fn partial_views(content: &impl Content, view: &View, waiting: WaitLimit, 
 }
 
 /// The latest look at each source, as the page wants it.
-fn looks(partial_views: &[PartialView]) -> Vec<Looked<'_>> {
+fn looks(partial_views: &[PartialView]) -> Vec<ObservedSource<'_>> {
     partial_views
         .iter()
-        .map(|PartialView { snapshot, history, at, unanswered }| Looked {
+        .map(|PartialView { snapshot, history, at, unanswered }| ObservedSource {
             snapshot,
             history,
             at: *at,
@@ -315,6 +315,6 @@ fn looks(partial_views: &[PartialView]) -> Vec<Looked<'_>> {
         .collect()
 }
 
-fn now() -> Now {
-    Now { unix_seconds: clock::unix_seconds(), monotonic: clock::monotonic() }
+fn now() -> PageClock {
+    PageClock { unix_seconds: clock::unix_seconds(), monotonic: clock::monotonic() }
 }

@@ -37,7 +37,7 @@ impl Relay {
     }
 
     /// Cuts every connection, and each new one as it comes: the port stays taken, so that nobody else gets it.
-    pub(super) fn cut(&self) {
+    pub(super) fn truncate_to_width(&self) {
         self.open.send_replace(false);
     }
 
@@ -98,7 +98,7 @@ mod tests {
         let mut old = TcpStream::connect(relay.address()).await.unwrap();
         old.write_all(b"a").await.unwrap();
         old.read_exact(&mut answer).await.unwrap();
-        relay.cut();
+        relay.truncate_to_width();
         assert_eq!(old.read(&mut answer).await.unwrap(), 0);
         let mut new = TcpStream::connect(relay.address()).await.unwrap();
         assert_eq!(new.read(&mut answer).await.unwrap(), 0);

@@ -22,7 +22,7 @@ impl Way {
         match self {
             Self::Link(link) => fs::remove_file(link),
             Self::Relay(relay) => {
-                relay.cut();
+                relay.truncate_to_width();
                 Ok(())
             }
         }

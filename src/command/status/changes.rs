@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crate::expose::Visible;
+use crate::expose::DisplayName;
 use crate::lease::{ReadFailure, Reason, SourceSnapshot, State};
 
 /// What the last look at a source showed, so far as a change of it is told.
@@ -17,7 +17,7 @@ pub(super) struct Changes {
 impl Changes {
     /// The lines for what this look at the source shows and the last one did not. `time` begins each.
     pub(super) fn take_in(&mut self, snapshot: &SourceSnapshot, time: &str) -> Vec<String> {
-        let source = Visible(&snapshot.source);
+        let source = DisplayName(&snapshot.source);
         let mut lines = Vec::new();
         let outcome = snapshot.health.outcome;
         match outcome {
@@ -35,13 +35,13 @@ impl Changes {
             let now = (status.verdict.state, status.verdict.reason);
             if self.leases.remove(&status.lease) != Some(now) {
                 let (state, reason) = now;
-                let lease = Visible(&status.lease);
+                let lease = DisplayName(&status.lease);
                 lines.push(format!("{time}  {source}  {lease}  {state}  {reason}  {}", status.sentence()));
             }
             leases.insert(Arc::clone(&status.lease), now);
         }
         for gone in self.leases.keys() {
-            lines.push(format!("{time}  {source}  {}  gone  -  the source no longer has it", Visible(gone)));
+            lines.push(format!("{time}  {source}  {}  gone  -  the source no longer has it", DisplayName(gone)));
         }
         self.leases = leases;
         lines
@@ -53,12 +53,12 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use crate::expose::sample;
+    use crate::expose::testing::snapshots;
 
     #[test]
     fn the_first_look_tells_every_lease_and_the_next_what_changed_alone() {
         let mut changes = Changes::default();
-        let mut snapshot = sample::many(3);
+        let mut snapshot = snapshots::many(3);
         let first = changes.take_in(&snapshot, "1");
         assert_eq!(first.len(), 3);
         assert!(first[0].starts_with("1  many  lease-00000  active  progressing  renewed 2s ago by "), "{first:?}");
@@ -74,7 +74,7 @@ mod tests {
     #[test]
     fn a_source_that_cannot_be_read_is_told_once_with_its_leases_and_so_is_that_it_can_be_again() {
         let mut changes = Changes::default();
-        let snapshot = sample::many(1);
+        let snapshot = snapshots::many(1);
         changes.take_in(&snapshot, "1");
         for (failure, time, told) in
             [(ReadFailure::Timeout, "2", 2), (ReadFailure::Timeout, "3", 0), (ReadFailure::Refused, "4", 2)]
@@ -93,7 +93,7 @@ mod tests {
 
     #[test]
     fn a_name_stays_in_its_line() {
-        let snapshots = sample::snapshots();
+        let snapshots = snapshots::all();
         let hostile = snapshots.iter().flat_map(|snapshot| Changes::default().take_in(snapshot, "1"));
         for line in hostile {
             assert!(!line.contains(char::is_control), "{line:?}");

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use super::super::terminal::{Size, Style, waiting_text};
 use super::painted;
-use crate::expose::table::Names;
-use crate::expose::{SEVERITY, StateCounts, cut, table, worst_first};
+use crate::expose::table::NameWidth;
+use crate::expose::{SEVERITY, StateCounts, severity_key, table, truncate_to_width};
 use crate::lease::{Readable, SourceSnapshot, State, Status};
 
 /// What there is to show.
@@ -27,9 +27,10 @@ pub(super) fn frame(shown: &Shown<'_>, size: Size, colour: bool) -> Vec<String> 
     let counts = StateCounts::of(shown.snapshots);
     let every = Readable(shown.every);
     let title = format!("lease-exporter status, every {every}: {}; Ctrl-C ends it", shown.time);
-    let mut lines = vec![style(Style::Bold, cut(&title, size.columns)), tally(counts, size.columns, colour)];
+    let mut lines =
+        vec![style(Style::Bold, truncate_to_width(&title, size.columns)), tally(counts, size.columns, colour)];
     if let Some((names, waited)) = shown.awaited {
-        lines.push(style(Style::Dim, cut(&waiting_text("reading", names, waited), size.columns)));
+        lines.push(style(Style::Dim, truncate_to_width(&waiting_text("reading", names, waited), size.columns)));
     }
     lines.extend(troubles(shown.snapshots, size).into_iter().map(|line| style(Style::Of(State::Unknown), line)));
     lines.push(String::new());
@@ -49,7 +50,7 @@ fn tally(counts: StateCounts, columns: usize, colour: bool) -> String {
         text.push_str(&format!("{} {state}", counts.in_state(state)));
         places.push((state, from..text.len()));
     }
-    let mut text = cut(&text, columns);
+    let mut text = truncate_to_width(&text, columns);
     // From the end, so that the places before stay what they are.
     for (state, place) in places.into_iter().rev().filter(|_| colour) {
         text = Style::Of(state).paint_part(&text, &place);
@@ -59,14 +60,14 @@ fn tally(counts: StateCounts, columns: usize, colour: bool) -> String {
 
 /// What is wrong with sources, in a third of the terminal at the most.
 fn troubles(snapshots: &[&SourceSnapshot], size: Size) -> Vec<String> {
-    let mut lines = table::troubles(snapshots);
+    let mut lines = table::source_problems(snapshots);
     let room = (size.rows / 3).max(1);
     if lines.len() > room {
         let more = lines.len() - (room - 1);
         lines.truncate(room - 1);
         lines.push(format!("and {more} more sources"));
     }
-    lines.iter().map(|line| cut(line, size.columns)).collect()
+    lines.iter().map(|line| truncate_to_width(line, size.columns)).collect()
 }
 
 /// The table of as many leases as there is room for, and how many are not in it. Where not all have room with a reason
@@ -76,7 +77,7 @@ fn leases(shown: &Shown<'_>, rows: usize, columns: usize, colour: bool) -> Vec<S
     let all_read = shown.awaited.is_none();
     let mut leases: Vec<(&SourceSnapshot, &Status)> =
         snapshots.iter().flat_map(|snapshot| snapshot.leases.iter().map(|status| (*snapshot, status))).collect();
-    leases.sort_by(|(a, one), (b, other)| worst_first(a, one).cmp(&worst_first(b, other)));
+    leases.sort_by(|(a, one), (b, other)| severity_key(a, one).cmp(&severity_key(b, other)));
     // With the head above them.
     let all_have_room = 2 * leases.len() < rows;
     let with_reason = |status: &Status| all_have_room || !matches!(status.verdict.state, State::Active | State::Idle);
@@ -96,11 +97,11 @@ fn leases(shown: &Shown<'_>, rows: usize, columns: usize, colour: bool) -> Vec<S
     let mut lines = Vec::new();
     if !shown.is_empty() || (not_shown.is_empty() && all_read) {
         // A long name must not push the states off the terminal.
-        let table = table::lines(shown, Names::Within((columns / 4).max(8)));
-        lines.extend(table.first().map(|head| cut(&head.text, columns)));
+        let table = table::lines(shown, NameWidth::AtMost((columns / 4).max(8)));
+        lines.extend(table.first().map(|head| truncate_to_width(&head.text, columns)));
         for ((_, status), of_lease) in shown.iter().zip(table[1..].chunks(2)) {
             for line in &of_lease[..takes(status).min(of_lease.len())] {
-                let text = cut(&line.text, columns);
+                let text = truncate_to_width(&line.text, columns);
                 lines.push(if colour { painted(&text, line) } else { text });
             }
         }
@@ -111,7 +112,7 @@ fn leases(shown: &Shown<'_>, rows: usize, columns: usize, colour: bool) -> Vec<S
             (count > 0).then(|| format!("{count} {state}"))
         });
         let states = states.collect::<Vec<_>>().join(", ");
-        lines.push(cut(&format!("… and {} more: {states}", not_shown.len()), columns));
+        lines.push(truncate_to_width(&format!("… and {} more: {states}", not_shown.len()), columns));
     }
     lines
 }
@@ -119,7 +120,7 @@ fn leases(shown: &Shown<'_>, rows: usize, columns: usize, colour: bool) -> Vec<S
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::expose::sample;
+    use crate::expose::testing::snapshots;
 
     const WIDE: usize = 110;
 
@@ -134,19 +135,19 @@ mod tests {
 
     #[test]
     fn every_terminal_gets_what_it_has_room_for_the_worst_first() {
-        let snapshots = sample::snapshots();
+        let snapshots = snapshots::all();
         for (name, columns, rows) in [("watch-tall.txt", WIDE, 60), ("watch.txt", 80, 24), ("watch-small.txt", 40, 12)]
         {
             let shown = lines(&snapshots, columns, rows).join("\n") + "\n";
-            crate::expose::golden::assert_matches(name, &shown);
+            crate::expose::testing::golden::assert_matches(name, &shown);
         }
     }
 
     #[test]
     fn no_size_gets_more_rows_or_columns_than_it_has() {
         use unicode_width::UnicodeWidthStr as _;
-        let mut snapshots = sample::snapshots();
-        snapshots.push(sample::many(100));
+        let mut snapshots = snapshots::all();
+        snapshots.push(snapshots::many(100));
         for columns in 0..=WIDE {
             for rows in 0..=50 {
                 let shown = lines(&snapshots, columns, rows);
@@ -158,7 +159,7 @@ mod tests {
 
     #[test]
     fn each_lease_is_shown_or_counted() {
-        let snapshots = [sample::many(10_000)];
+        let snapshots = [snapshots::many(10_000)];
         for rows in [10, 24, 60] {
             let shown = lines(&snapshots, WIDE, rows);
             assert_eq!(shown.len(), rows, "no row is wasted");
@@ -179,7 +180,7 @@ mod tests {
 
     #[test]
     fn colour_changes_nothing_but_colour() {
-        let snapshots = sample::snapshots();
+        let snapshots = snapshots::all();
         let snapshots: Vec<_> = snapshots.iter().collect();
         let shown = Shown { snapshots: &snapshots, awaited: None, every: Duration::from_secs(2), time: "now" };
         let size = Size { columns: 80, rows: 40 };

@@ -7,7 +7,7 @@ use tokio::sync::mpsc;
 use tokio::time::{Instant, MissedTickBehavior, interval};
 
 use super::super::terminal::Waiting;
-use crate::expose::Visible;
+use crate::expose::DisplayName;
 use crate::observer::{CachedReading, Observer};
 
 /// Longer than any source's own limit need be.
@@ -72,7 +72,7 @@ async fn look(source: usize, observer: Observer, often: Often, sender: mpsc::Sen
 
 /// One look at every source, in the order in which they are configured.
 pub(super) async fn once(observer: &Observer) -> Vec<Arc<CachedReading>> {
-    let names: Vec<_> = observer.apart().map(|(name, _)| Visible(name).to_string()).collect();
+    let names: Vec<_> = observer.apart().map(|(name, _)| DisplayName(name).to_string()).collect();
     let waiting = Waiting::begin("reading", names.iter().cloned());
     let mut seen = vec![None; names.len()];
     let mut looks = begin(observer, Often::Once);

@@ -100,10 +100,10 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
 }
 
 fn text(snapshots: &[&SourceSnapshot], colour: bool) -> String {
-    let mut text: String = table::troubles(snapshots).into_iter().map(|line| line + "\n").collect();
+    let mut text: String = table::source_problems(snapshots).into_iter().map(|line| line + "\n").collect();
     let leases: Vec<_> =
         snapshots.iter().flat_map(|snapshot| snapshot.leases.iter().map(|status| (*snapshot, status))).collect();
-    for line in table::lines(&leases, table::Names::Whole) {
+    for line in table::lines(&leases, table::NameWidth::Full) {
         text.push_str(&if colour { painted(&line.text, &line) } else { line.text });
         text.push('\n');
     }

@@ -21,7 +21,7 @@ use super::frame::{Shown, frame};
 use super::looks::{Event, Look, Often, begin};
 use crate::clock;
 use crate::command::Failure;
-use crate::expose::Visible;
+use crate::expose::DisplayName;
 use crate::lease::SourceSnapshot;
 use crate::observer::{CachedReading, Observer};
 
@@ -147,7 +147,7 @@ struct Source {
 
 impl Sources {
     fn of(observer: &Observer) -> Self {
-        let source = |name: &str| Source { name: Visible(name).to_string(), seen: None, began: None };
+        let source = |name: &str| Source { name: DisplayName(name).to_string(), seen: None, began: None };
         Self(observer.apart().map(|(name, _)| source(name)).collect())
     }
 

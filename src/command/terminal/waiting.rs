@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use super::{Size, can_rewrite};
 use crate::clock;
-use crate::expose::cut;
+use crate::expose::truncate_to_width;
 
 /// After how long it is said, and how often anew. What is quicker is not worth a word.
 const EVERY: Duration = Duration::from_secs(1);
@@ -97,7 +97,7 @@ impl Awaited {
     fn say(&mut self) {
         let text = waiting_text(self.doing, &self.names, clock::monotonic().saturating_sub(self.since));
         // The cursor stays at the beginning, so that a line of the log is written over it and not behind it.
-        let line = cut(&text, Size::of(&io::stderr()).columns.saturating_sub(1));
+        let line = truncate_to_width(&text, Size::of(&io::stderr()).columns.saturating_sub(1));
         self.said = io::stderr().write_all(format!("\r\x1b[K{line}\r").as_bytes()).is_ok();
     }
 

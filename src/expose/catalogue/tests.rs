@@ -19,7 +19,7 @@ fn named_in_table(text: &str, heading: &str) -> BTreeSet<String> {
 
 #[test]
 fn the_readme_lists_the_metrics_that_there_are() {
-    let there_are = names().chain(crate::self_metrics::SelfMetrics::NAMES).map(str::to_owned).collect();
+    let there_are = family_names().chain(crate::self_metrics::SelfMetrics::NAMES).map(str::to_owned).collect();
     assert_eq!(named_in_table(&file("README.md"), "\n## Metrics\n"), there_are);
 }
 
@@ -40,13 +40,13 @@ fn the_readme_lists_the_states_reasons_and_columns_that_there_are() {
 
 #[test]
 fn names_follow_the_conventions() {
-    let all: Vec<_> = names().collect();
+    let all: Vec<_> = family_names().collect();
     assert_eq!(all.iter().collect::<BTreeSet<_>>().len(), all.len());
     for family in &CATALOGUE {
         assert!(family.name.starts_with("lease_"), "{}", family.name);
-        assert_eq!(family.name.ends_with("_total"), family.of_type() == Type::Counter, "{}", family.name);
+        assert_eq!(family.name.ends_with("_total"), family.family_type() == FamilyType::Counter, "{}", family.name);
         assert_eq!(family.name.ends_with("_seconds"), family.unit == Some("seconds"), "{}", family.name);
-        assert_eq!(family.name.ends_with("_info"), family.of_type() == Type::Info, "{}", family.name);
+        assert_eq!(family.name.ends_with("_info"), family.family_type() == FamilyType::Info, "{}", family.name);
         assert!(family.help.ends_with('.') && !family.help.contains(['\n', '\\']), "{}", family.name);
     }
 }

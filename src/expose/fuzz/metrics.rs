@@ -6,7 +6,7 @@ use proptest::prelude::*;
 
 use crate::expose::Format;
 use crate::expose::metrics::{Exposition, SourceMetrics};
-use crate::expose::sample;
+use crate::expose::testing::snapshots;
 use crate::fuzz::METRICS;
 use crate::fuzz::exposition::{Sample, samples};
 use crate::fuzz::mutation::mutated;
@@ -57,7 +57,7 @@ const TOKENS: &[&str] = &[
 /// A page of each format, of all families and leases.
 static PAGES: LazyLock<Vec<Vec<u8>>> = LazyLock::new(|| {
     let exposition = Exposition::without(|_| false);
-    let sources = || sample::snapshots().into_iter().map(Arc::new).map(SourceMetrics::new).map(Arc::new).collect();
+    let sources = || snapshots::all().into_iter().map(Arc::new).map(SourceMetrics::new).map(Arc::new).collect();
     let page = |format: Format| {
         let text: Vec<_> = exposition.text(format, sources(), vec![format.end().into()]).collect();
         text.concat()

@@ -7,14 +7,15 @@ use proptest::prelude::*;
 
 use super::html::{Piece, pieces};
 use crate::expose::metrics::{Exposition, SourceMetrics};
-use crate::expose::page::{self, Looked, View};
-use crate::expose::{Format, json, sample, table};
+use crate::expose::page::{self, ObservedSource, View};
+use crate::expose::testing::snapshots;
+use crate::expose::{Format, json, table};
 use crate::fuzz::exposition::{Sample, samples};
 use crate::fuzz::{NAMES, hostile};
 use crate::history::History;
 use crate::lease::SourceSnapshot;
 
-static LOOKS: LazyLock<Vec<(SourceSnapshot, History)>> = LazyLock::new(sample::looks);
+static LOOKS: LazyLock<Vec<(SourceSnapshot, History)>> = LazyLock::new(snapshots::with_history);
 
 /// One lease of one source, by these names.
 fn named(source: usize, lease: usize, names: (&str, &str)) -> (SourceSnapshot, &'static History) {
@@ -85,8 +86,8 @@ fn names_on(pieces: &[Piece]) -> Vec<Option<String>> {
 }
 
 fn on_page(view: &View, (snapshot, history): &(SourceSnapshot, &History)) -> Result<Vec<Piece>, TestCaseError> {
-    let now = sample::now();
-    let looked = Looked { snapshot, history, at: now.monotonic, unanswered: None };
+    let now = snapshots::now();
+    let looked = ObservedSource { snapshot, history, at: now.monotonic, unanswered: None };
     let page = page::page(view, &[looked], &[&snapshot.source], now, "/metrics").unwrap();
     prop_assert!(page.found);
     // Neither has anything of a store in it; what is within would be read in another way.
@@ -162,8 +163,8 @@ fn names_come_back_from_everything_that_shows_them() {
 
         let table = |snapshot: &SourceSnapshot| {
             let leases: Vec<_> = snapshot.leases.iter().map(|status| (snapshot, status)).collect();
-            let lines = table::lines(&leases, table::Names::Whole).into_iter().map(|line| line.text);
-            lines.chain(table::troubles(&[snapshot])).collect::<Vec<_>>()
+            let lines = table::lines(&leases, table::NameWidth::Full).into_iter().map(|line| line.text);
+            lines.chain(table::source_problems(&[snapshot])).collect::<Vec<_>>()
         };
         let (shown, usual) = (table(&hostile.0), table(&harmless.0));
         prop_assert_eq!(shown.len(), usual.len());
@@ -175,10 +176,10 @@ fn names_come_back_from_everything_that_shows_them() {
 /// What cannot be told apart by the eye is told apart by its escapes; and what can be seen as it is stays as it is.
 #[test]
 fn names_shown_to_people_are_never_two_of_one_look() {
-    use crate::expose::visible::Visible;
+    use crate::expose::display_name::DisplayName;
     NAMES.run(prop::collection::vec(hostile::text(), 40), |names| {
         for name in names {
-            let shown = Visible(&name).to_string();
+            let shown = DisplayName(&name).to_string();
             prop_assert_eq!(seen(&shown), Some(name.clone()));
             let invisible = |letter: char| letter.is_control() || (letter.is_whitespace() && letter != ' ');
             prop_assert!(!shown.contains(invisible) && shown.trim() == shown, "{shown:?}");

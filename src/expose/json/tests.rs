@@ -7,7 +7,7 @@ use boon::{Compiler, SchemaIndex, Schemas};
 use serde_json::Value;
 
 use super::*;
-use crate::expose::{golden, sample};
+use crate::expose::testing::{golden, snapshots};
 use crate::lease::{Alert, Anomaly, Authority, Epoch, Kind, Observation, ProgressState, Reason, State, Tenure};
 
 /// The schema, ready to validate.
@@ -55,7 +55,7 @@ impl<'a> Document<'a> {
 }
 
 fn snapshots() -> Vec<Arc<SourceSnapshot>> {
-    sample::snapshots().into_iter().map(Arc::new).collect()
+    snapshots::all().into_iter().map(Arc::new).collect()
 }
 
 #[test]
@@ -67,19 +67,19 @@ fn the_json_of_every_state() {
 
 #[test]
 fn a_document_in_pieces_is_the_document_whatever_sources_it_has() {
-    let lengths = [0, 1, LEASES_A_PIECE - 1, LEASES_A_PIECE, LEASES_A_PIECE + 1, 3 * LEASES_A_PIECE];
-    let many: Vec<_> = lengths.into_iter().map(|leases| Arc::new(sample::many(leases))).collect();
+    let lengths = [0, 1, LEASES_PER_CHUNK - 1, LEASES_PER_CHUNK, LEASES_PER_CHUNK + 1, 3 * LEASES_PER_CHUNK];
+    let many: Vec<_> = lengths.into_iter().map(|leases| Arc::new(snapshots::many(leases))).collect();
     for sources in [&[][..], &snapshots()[..], &many[..], &many[..1], &many[4..5]] {
         let whole = serde_json::to_string(&Document::of(sources)).unwrap() + "\n";
         assert!(String::from_utf8(to_vec(sources)).unwrap() == whole, "{} sources", sources.len());
-        let pieces: Vec<_> = DocumentPieces::new(sources.to_vec()).collect();
+        let pieces: Vec<_> = DocumentChunks::new(sources.to_vec()).collect();
         assert!(pieces.iter().all(|piece| !piece.is_empty() && piece.len() < 256 * 1024));
     }
 }
 
 #[test]
 fn the_json_of_one_lease() {
-    let snapshots = sample::snapshots();
+    let snapshots = snapshots::all();
     let json = serde_json::to_string_pretty(&LeaseDocument::of(&snapshots[0], "retention").unwrap()).unwrap();
     golden::assert_matches("lease.json", &(json + "\n"));
     assert!(lease_to_vec(&snapshots[0], "tags").is_none(), "of another source");
@@ -161,7 +161,7 @@ fn no_holder_is_named() {
 
 #[test]
 fn an_epoch_beyond_what_a_double_holds_is_exact() {
-    let mut snapshot = sample::many(1);
+    let mut snapshot = snapshots::many(1);
     let Observation::Known(evidence) = &mut snapshot.leases[0].observation else { panic!("not seen") };
     let Tenure::Holder(holding) = &mut evidence.tenure else { panic!("not held") };
     holding.epoch = Some(Epoch(u64::MAX));

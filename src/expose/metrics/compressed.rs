@@ -8,10 +8,10 @@ use std::sync::Arc;
 use bytes::Bytes;
 use flate2::CompressError;
 
-use super::{BLOCK, ExposedFamily, Exposition, SourceMetrics};
+use super::{BLOCK, Exposition, FamilyRenderer, SourceMetrics};
 use crate::expose::Format;
-use crate::expose::catalogue::OfLease;
-use crate::expose::gzip::{self, Compressor, Effort, Part};
+use crate::expose::catalogue::LeaseSamples;
+use crate::expose::gzip::{self, CompressionLevel, Compressor, Part};
 
 /// The compressed lines of one reading of one source: each family of leases in blocks of 512 leases.
 #[derive(Debug)]
@@ -54,7 +54,7 @@ impl Exposition {
         let previous = previous.filter(|previous| previous.is_of(self));
         let hasher = previous.map_or_else(RandomState::new, |previous| previous.hasher.clone());
         // A block that differs from the reading before will most likely differ from the next one too.
-        let effort = if previous.is_some() { Effort::Least } else { Effort::Usual };
+        let effort = if previous.is_some() { CompressionLevel::Fastest } else { CompressionLevel::Default };
         let mut writer = BlockWriter { metrics, hasher: &hasher, effort, compressor: None, scratch: Vec::new() };
         let leases = metrics.snapshot.leases.len();
         let mut families: Vec<Vec<Block>> = Vec::new();
@@ -133,7 +133,7 @@ impl CompressedMetrics {
 struct BlockWriter<'a> {
     metrics: &'a SourceMetrics,
     hasher: &'a RandomState,
-    effort: Effort,
+    effort: CompressionLevel,
     /// Made when the first block has to be compressed: it takes 300 kB.
     compressor: Option<Compressor>,
     scratch: Vec<u8>,
@@ -143,7 +143,7 @@ impl BlockWriter<'_> {
     /// The lines of one family for these leases: `kept`, if that has the same values.
     fn block(
         &mut self,
-        exposed: &ExposedFamily<OfLease>,
+        exposed: &FamilyRenderer<LeaseSamples>,
         leases: Range<usize>,
         label_hash: u64,
         kept: Option<&Block>,
@@ -155,7 +155,7 @@ impl BlockWriter<'_> {
         }
     }
 
-    fn fingerprint(&mut self, exposed: &ExposedFamily<OfLease>, leases: Range<usize>, label_hash: u64) -> u64 {
+    fn fingerprint(&mut self, exposed: &FamilyRenderer<LeaseSamples>, leases: Range<usize>, label_hash: u64) -> u64 {
         self.scratch.clear();
         self.scratch.extend_from_slice(&label_hash.to_ne_bytes());
         for status in &self.metrics.snapshot.leases[leases] {
@@ -168,7 +168,7 @@ impl BlockWriter<'_> {
 
     fn compress(
         &mut self,
-        exposed: &ExposedFamily<OfLease>,
+        exposed: &FamilyRenderer<LeaseSamples>,
         leases: Range<usize>,
     ) -> Result<Option<Part>, CompressError> {
         self.scratch.clear();

@@ -1,7 +1,7 @@
 //! Sample lines: the text of one family for one lease or one source, and the values that it is made of.
 
-use super::ExposedFamily;
-use crate::expose::catalogue::{OfLease, OfSource, holders};
+use super::FamilyRenderer;
+use crate::expose::catalogue::{LeaseSamples, SourceSamples, holders};
 use crate::lease::{SourceSnapshot, Status};
 
 /// The end of the labels of a line that has no label of its own.
@@ -10,39 +10,39 @@ const TAIL: &[u8] = b"} ";
 /// The longest that a number and the end of its line can be.
 const LONGEST_NUMBER: usize = 26;
 
-impl ExposedFamily<OfLease> {
+impl FamilyRenderer<LeaseSamples> {
     /// Writes the lines of one lease, whose labels are given without the closing brace.
     pub(super) fn write(&self, out: &mut Vec<u8>, labels: &[u8], status: &Status) {
         let mut lines = Lines { out, name: self.name.as_bytes(), labels };
         match self.samples {
-            OfLease::StateSet(_, current) => {
+            LeaseSamples::StateSet(_, current) => {
                 let current = current(status);
                 for (at, tail) in self.tails.iter().enumerate() {
                     lines.integer(tail, u64::from(at == current));
                 }
             }
-            OfLease::LabelEnum(_, _, told) => lines.integer(&self.tails[told(status)], 1),
-            OfLease::Holders => {
+            LeaseSamples::LabelEnum(_, _, told) => lines.integer(&self.tails[told(status)], 1),
+            LeaseSamples::HolderTokens => {
                 for token in holders(status) {
                     lines.labelled("holder", token.as_str());
                 }
             }
-            OfLease::Alerts => {
+            LeaseSamples::EnabledAlerts => {
                 for alert in status.policy.alerts.iter() {
                     lines.labelled("alert", alert.as_str());
                 }
             }
-            OfLease::Float(value) => {
+            LeaseSamples::Float(value) => {
                 if let Some(value) = value(status) {
                     lines.float(value);
                 }
             }
-            OfLease::Integer(value) => {
+            LeaseSamples::Integer(value) => {
                 if let Some(value) = value(status) {
                     lines.integer(TAIL, value);
                 }
             }
-            OfLease::Counters(_, _, count) => {
+            LeaseSamples::Counters(_, _, count) => {
                 for (at, tail) in self.tails.iter().enumerate() {
                     lines.integer(tail, count(status, at));
                 }
@@ -54,25 +54,25 @@ impl ExposedFamily<OfLease> {
     /// have the same lines.
     pub(super) fn encode(&self, values: &mut Vec<u8>, status: &Status) {
         match self.samples {
-            OfLease::StateSet(_, index) | OfLease::LabelEnum(_, _, index) => {
+            LeaseSamples::StateSet(_, index) | LeaseSamples::LabelEnum(_, _, index) => {
                 values.extend_from_slice(&index(status).to_ne_bytes());
             }
-            OfLease::Holders => {
+            LeaseSamples::HolderTokens => {
                 for token in holders(status) {
                     values.extend_from_slice(token.as_str().as_bytes());
                 }
                 values.push(b'\n');
             }
-            OfLease::Alerts => {
+            LeaseSamples::EnabledAlerts => {
                 for alert in status.policy.alerts.iter() {
                     values.extend_from_slice(alert.as_str().as_bytes());
                     values.push(b',');
                 }
                 values.push(b'\n');
             }
-            OfLease::Float(value) => encode(values, value(status).map(f64::to_bits)),
-            OfLease::Integer(value) => encode(values, value(status)),
-            OfLease::Counters(_, labels, count) => {
+            LeaseSamples::Float(value) => encode(values, value(status).map(f64::to_bits)),
+            LeaseSamples::Integer(value) => encode(values, value(status)),
+            LeaseSamples::Counters(_, labels, count) => {
                 for at in 0..labels.len() {
                     values.extend_from_slice(&count(status, at).to_ne_bytes());
                 }
@@ -91,23 +91,23 @@ fn encode(values: &mut Vec<u8>, value: Option<u64>) {
     }
 }
 
-impl ExposedFamily<OfSource> {
+impl FamilyRenderer<SourceSamples> {
     /// Writes the lines of one source, whose labels are given without the closing brace.
     pub(super) fn write(&self, out: &mut Vec<u8>, labels: &[u8], snapshot: &SourceSnapshot) {
         let mut lines = Lines { out, name: self.name.as_bytes(), labels };
         match self.samples {
-            OfSource::Float(value) => {
+            SourceSamples::Float(value) => {
                 if let Some(value) = value(&snapshot.health) {
                     lines.float(value);
                 }
             }
-            OfSource::Integer(value) => {
+            SourceSamples::Integer(value) => {
                 if let Some(value) = value(&snapshot.health) {
                     lines.integer(TAIL, value);
                 }
             }
-            OfSource::LabelEnum(_, _, told) => lines.integer(&self.tails[told(snapshot)], 1),
-            OfSource::Counters(_, _, count) => {
+            SourceSamples::LabelEnum(_, _, told) => lines.integer(&self.tails[told(snapshot)], 1),
+            SourceSamples::Counters(_, _, count) => {
                 for (at, tail) in self.tails.iter().enumerate() {
                     lines.integer(tail, count(&snapshot.health, at));
                 }

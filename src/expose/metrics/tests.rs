@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use bytes::Bytes;
 
-use super::super::{golden, sample};
+use super::super::testing::{golden, snapshots};
 use super::*;
 
 fn sources(snapshots: &[SourceSnapshot]) -> Vec<Arc<SourceMetrics>> {
@@ -29,15 +29,15 @@ fn unpacked(stream: &[Bytes]) -> String {
 #[test]
 fn the_metrics_of_every_state() {
     let whole = Exposition::without(|_| false);
-    golden::assert_matches("metrics.txt", &text(&whole, &sample::snapshots()));
-    golden::assert_matches("metrics.openmetrics", &text_as(Format::OpenMetrics, &whole, &sample::snapshots()));
+    golden::assert_matches("metrics.txt", &text(&whole, &snapshots::all()));
+    golden::assert_matches("metrics.openmetrics", &text_as(Format::OpenMetrics, &whole, &snapshots::all()));
 }
 
 #[test]
 fn both_formats_have_the_same_samples() {
     let whole = Exposition::without(|_| false);
     let samples = |format| -> Vec<String> {
-        let text = text_as(format, &whole, &sample::snapshots());
+        let text = text_as(format, &whole, &snapshots::all());
         text.lines().filter(|line| !line.starts_with('#')).map(str::to_owned).collect()
     };
     assert_eq!(samples(Format::Text), samples(Format::OpenMetrics));
@@ -47,7 +47,7 @@ fn both_formats_have_the_same_samples() {
 #[test]
 fn sources_that_are_compressed_one_by_one_are_the_text_in_either_format_and_of_any_choice_of_sources() {
     let whole = Exposition::without(|_| false);
-    let all = sources(&sample::snapshots());
+    let all = sources(&snapshots::all());
     let compressed: Vec<_> = all.iter().map(|source| whole.compress(source, None).unwrap()).collect();
     let rest = [Bytes::from_static(b"own 1\n"), Bytes::from_static(b"# EOF\n")];
     for format in Format::ALL {
@@ -71,7 +71,7 @@ fn shared(before: &CompressedMetrics, after: &CompressedMetrics) -> (usize, usiz
 #[test]
 fn a_block_is_compressed_again_only_when_one_of_its_values_or_names_changed_and_the_text_is_always_the_readings() {
     let whole = Exposition::without(|_| false);
-    let before = sample::many(3 * BLOCK);
+    let before = snapshots::many(3 * BLOCK);
     let first = whole.compress(&sources(std::slice::from_ref(&before))[0], None).unwrap();
     let compress = |snapshot: &SourceSnapshot| {
         let source = &sources(std::slice::from_ref(snapshot))[0];
@@ -104,19 +104,19 @@ fn a_block_is_compressed_again_only_when_one_of_its_values_or_names_changed_and_
 #[test]
 fn blocks_of_other_families_are_never_taken() {
     let (whole, fewer) = (Exposition::without(|_| false), Exposition::without(|name| name == "lease_state"));
-    let source = &sources(&[sample::many(BLOCK)])[0];
+    let source = &sources(&[snapshots::many(BLOCK)])[0];
     let first = whole.compress(source, None).unwrap();
     let second = fewer.compress(source, Some(&first)).unwrap();
     let stream = fewer.joined_gzip(Format::Text, &[(source, &second)], &[]).unwrap();
-    assert!(unpacked(&stream) == text(&fewer, &[sample::many(BLOCK)]));
+    assert!(unpacked(&stream) == text(&fewer, &[snapshots::many(BLOCK)]));
 }
 
 #[test]
 fn every_family_stands_once_with_its_header_and_every_state_set_sums_to_one() {
-    let text = text(&Exposition::without(|_| false), &sample::snapshots());
+    let text = text(&Exposition::without(|_| false), &snapshots::all());
     let heads: Vec<_> = text.lines().filter_map(|line| line.strip_prefix("# TYPE ")).collect();
     assert_eq!(heads.iter().collect::<BTreeSet<_>>().len(), heads.len());
-    let leases: usize = sample::snapshots().iter().map(|snapshot| snapshot.leases.len()).sum();
+    let leases: usize = snapshots::all().iter().map(|snapshot| snapshot.leases.len()).sum();
     for family in ["lease_state{", "lease_authority_state{", "lease_progress_state{", "lease_state_reason{"] {
         let ones = text.lines().filter(|line| line.starts_with(family) && line.ends_with("} 1")).count();
         assert_eq!(ones, leases, "{family}");
@@ -129,7 +129,7 @@ fn every_family_stands_once_with_its_header_and_every_state_set_sums_to_one() {
 
 #[test]
 fn a_lease_that_could_not_be_looked_at_shows_its_states_its_policy_and_its_counters_alone() {
-    let text = text(&Exposition::without(|_| false), &sample::snapshots());
+    let text = text(&Exposition::without(|_| false), &snapshots::all());
     let families: BTreeSet<_> = text
         .lines()
         .filter(|line| line.contains("source=\"billing\",lease="))
@@ -151,8 +151,8 @@ fn a_lease_that_could_not_be_looked_at_shows_its_states_its_policy_and_its_count
 
 #[test]
 fn dropped_families_are_gone_and_nothing_else_is() {
-    let whole = text(&Exposition::without(|_| false), &sample::snapshots());
-    let dropped = text(&Exposition::without(|name| name == "lease_due"), &sample::snapshots());
+    let whole = text(&Exposition::without(|_| false), &snapshots::all());
+    let dropped = text(&Exposition::without(|name| name == "lease_due"), &snapshots::all());
     let kept: Vec<_> = whole
         .lines()
         .filter(|line| !line.starts_with("lease_due{") && !line.split(' ').any(|word| word == "lease_due"))
@@ -163,7 +163,7 @@ fn dropped_families_are_gone_and_nothing_else_is() {
 
 #[test]
 fn more_leases_than_a_block_come_out_in_order() {
-    let text = text(&Exposition::without(|name| name != "lease_epoch"), &[sample::many(3 * BLOCK + 1)]);
+    let text = text(&Exposition::without(|name| name != "lease_epoch"), &[snapshots::many(3 * BLOCK + 1)]);
     let leases: Vec<_> = text.lines().skip(2).collect();
     assert_eq!(leases.len(), 3 * BLOCK + 1);
     assert!(leases.is_sorted());
@@ -172,7 +172,7 @@ fn more_leases_than_a_block_come_out_in_order() {
 #[test]
 fn the_text_of_many_leases_comes_in_pieces_of_bounded_length() {
     let whole = Exposition::without(|_| false);
-    let pieces: Vec<_> = whole.text(Format::Text, sources(&[sample::many(2_000)]), Vec::new()).collect();
+    let pieces: Vec<_> = whole.text(Format::Text, sources(&[snapshots::many(2_000)]), Vec::new()).collect();
     assert!(pieces.len() > 50, "{}", pieces.len());
     let (last, others) = pieces.split_last().unwrap();
     assert!(others.iter().all(|piece| (64 * 1024..128 * 1024).contains(&piece.len())) && !last.is_empty());

@@ -16,7 +16,7 @@ const GROUP: usize = 64;
 /// The metrics of several sources, family by family, in one text format, and then a rest. Each piece is written when it
 /// is asked for, so that a client that reads slowly holds one piece and not the text.
 #[derive(Debug)]
-pub struct MetricsText {
+pub struct MetricsChunks {
     exposition: Exposition,
     format: Format,
     sources: Vec<Arc<SourceMetrics>>,
@@ -38,13 +38,13 @@ struct Position {
 impl Exposition {
     /// The text of these sources, with `rest` at its end.
     #[must_use]
-    pub fn text(&self, format: Format, sources: Vec<Arc<SourceMetrics>>, rest: Vec<Bytes>) -> MetricsText {
+    pub fn text(&self, format: Format, sources: Vec<Arc<SourceMetrics>>, rest: Vec<Bytes>) -> MetricsChunks {
         let next = Position { family: 0, source: 0, lease: 0, headed: false };
-        MetricsText { exposition: self.clone(), format, sources, next, rest: rest.into_iter() }
+        MetricsChunks { exposition: self.clone(), format, sources, next, rest: rest.into_iter() }
     }
 }
 
-impl MetricsText {
+impl MetricsChunks {
     /// Writes the next lines: some leases of one source in one family, or a source's own. `false` after the last.
     fn write_next(&mut self, out: &mut Vec<u8>) -> bool {
         let lease_families = self.exposition.lease_families.len();
@@ -102,7 +102,7 @@ impl MetricsText {
     }
 }
 
-impl Iterator for MetricsText {
+impl Iterator for MetricsChunks {
     type Item = Bytes;
 
     fn next(&mut self) -> Option<Bytes> {

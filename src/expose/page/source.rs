@@ -2,12 +2,12 @@
 
 use std::time::Duration;
 
-use super::super::visible::Visible;
-use super::{Looked, Now, words};
+use super::super::display_name::DisplayName;
+use super::{ObservedSource, PageClock, phrases};
 use crate::lease::{ReadFailure, Readable, RecordFault, RejectedRecords, SourceSnapshot};
 
 /// One source.
-pub(super) struct SourceView {
+pub(super) struct SourceSummary {
     pub(super) name: String,
     /// Why it could not be read, and what that means for its leases.
     pub(super) failure: Option<String>,
@@ -17,13 +17,13 @@ pub(super) struct SourceView {
     pub(super) rejected: Option<String>,
 }
 
-impl SourceView {
-    pub(super) fn of(look: &Looked<'_>, now: Now) -> Self {
+impl SourceSummary {
+    pub(super) fn of(look: &ObservedSource<'_>, now: PageClock) -> Self {
         let snapshot = look.snapshot;
         let took = Readable(snapshot.health.took);
         let known = snapshot.leases.len();
         Self {
-            name: Visible(&snapshot.source).to_string(),
+            name: DisplayName(&snapshot.source).to_string(),
             failure: snapshot.health.outcome.err().map(|failure| {
                 let leases = match known {
                     0 => "Its leases are not known.".to_owned(),
@@ -34,7 +34,9 @@ impl SourceView {
                     Some(unanswered) if failure == ReadFailure::Timeout => {
                         format!("has not answered for {} ({failure}). {leases}", whole(unanswered))
                     }
-                    _ => format!("could not be read: {} ({failure}, after {took}). {leases}", words::failure(failure)),
+                    _ => {
+                        format!("could not be read: {} ({failure}, after {took}). {leases}", phrases::failure(failure))
+                    }
                 }
             }),
             reading: snapshot.health.leases.map(|leases| {
@@ -72,14 +74,14 @@ fn rejected(snapshot: &SourceSnapshot) -> Option<String> {
     };
     let faults = RecordFault::ALL.into_iter().filter(|fault| rejected.rows(*fault) > 0);
     let faults: Vec<_> = faults
-        .map(|fault| format!("{} {}{}", rejected.rows(fault), words::fault(fault), named(rejected, fault)))
+        .map(|fault| format!("{} {}{}", rejected.rows(fault), phrases::fault(fault), named(rejected, fault)))
         .collect();
     Some(format!("{rows}: {}.", faults.join("; ")))
 }
 
 /// Whose rows had a fault, as far as that is known.
 fn named(rejected: &RejectedRecords, fault: RecordFault) -> String {
-    let leases: Vec<_> = rejected.leases(fault).iter().map(|lease| Visible(lease).to_string()).collect();
+    let leases: Vec<_> = rejected.leases(fault).iter().map(|lease| DisplayName(lease).to_string()).collect();
     // Several rows may be of one lease, so how many more there are is not known.
     let more = if leases.len() == RejectedRecords::NAMED && rejected.rows(fault) > leases.len() as u64 {
         ", \u{2026}"

@@ -3,20 +3,22 @@
 use std::time::Duration;
 
 use super::*;
-use crate::expose::{golden, sample};
+use crate::expose::testing::{golden, snapshots};
 use crate::lease::{Age, AgeSource, DatedAge, Due, Observation, Progress};
 
-fn rendered_as(view: &View, snapshots: &[(SourceSnapshot, History)]) -> Rendered {
-    let at = sample::now().monotonic;
-    let looks: Vec<_> =
-        snapshots.iter().map(|(snapshot, history)| Looked { snapshot, history, at, unanswered: None }).collect();
+fn rendered_as(view: &View, snapshots: &[(SourceSnapshot, History)]) -> RenderedPage {
+    let at = snapshots::now().monotonic;
+    let looks: Vec<_> = snapshots
+        .iter()
+        .map(|(snapshot, history)| ObservedSource { snapshot, history, at, unanswered: None })
+        .collect();
     of_looks(view, &looks)
 }
 
-fn of_looks(view: &View, looks: &[Looked<'_>]) -> Rendered {
+fn of_looks(view: &View, looks: &[ObservedSource<'_>]) -> RenderedPage {
     let sources: Vec<_> = looks.iter().map(|look| &*look.snapshot.source).collect();
-    let rendered = page(view, looks, &sources, sample::now(), "/metrics").unwrap();
-    assert!(rendered.html.contains(&main(view, looks, sample::now()).unwrap()), "one way to render");
+    let rendered = page(view, looks, &sources, snapshots::now(), "/metrics").unwrap();
+    assert!(rendered.html.contains(&main(view, looks, snapshots::now()).unwrap()), "one way to render");
     rendered
 }
 
@@ -24,14 +26,14 @@ fn list(query: &str, snapshots: &[(SourceSnapshot, History)]) -> String {
     rendered_as(&View::list(query), snapshots).html
 }
 
-fn lease(source: &str, name: &str) -> Rendered {
+fn lease(source: &str, name: &str) -> RenderedPage {
     let view = View::Lease { source: source.to_owned(), lease: name.to_owned() };
-    rendered_as(&view, &sample::looks())
+    rendered_as(&view, &snapshots::with_history())
 }
 
 fn many(leases: usize) -> (SourceSnapshot, History) {
-    let (snapshot, mut history) = (sample::many(leases), History::default());
-    history.take_in(&snapshot, sample::now().monotonic);
+    let (snapshot, mut history) = (snapshots::many(leases), History::default());
+    history.take_in(&snapshot, snapshots::now().monotonic);
     (snapshot, history)
 }
 
@@ -43,7 +45,7 @@ fn names(page: &str) -> Vec<String> {
 
 #[test]
 fn the_page_of_every_state() {
-    golden::assert_matches("status.html", &list("", &sample::looks()));
+    golden::assert_matches("status.html", &list("", &snapshots::with_history()));
 }
 
 #[test]
@@ -53,24 +55,26 @@ fn the_page_of_a_lease_and_its_evidence() {
 
 #[test]
 fn every_lease_has_a_page_of_its_own_and_one_that_is_not_known_says_so() {
-    for (snapshot, _) in sample::looks() {
+    for (snapshot, _) in snapshots::with_history() {
         for status in &snapshot.leases {
-            let Rendered { html, found } = lease(&snapshot.source, &status.lease);
+            let RenderedPage { html, found } = lease(&snapshot.source, &status.lease);
             assert!(found && names(&html).len() == 1, "{}", status.lease);
             assert!(html.contains(&format!("<code>{}</code>", status.verdict.reason)), "{}", status.lease);
         }
     }
     for (source, name) in [("documents", "none"), ("none", "retention"), ("", "")] {
-        let Rendered { html, found } = lease(source, name);
+        let RenderedPage { html, found } = lease(source, name);
         assert!(!found && html.contains("is known.") && names(&html).is_empty(), "{html}");
     }
 }
 
 #[test]
 fn a_hostile_name_stays_text() {
-    let looks = sample::looks();
+    let looks = snapshots::with_history();
     let hostile = r"&#60;script&#62;alert(&#39;1&#39;)&#60;/script&#62;\n{{7*7}}\u{202e}gnp.";
-    for page in [list("", &looks), lease("documents", sample::HOSTILE).html, lease(sample::HOSTILE, "<b>").html] {
+    for page in
+        [list("", &looks), lease("documents", snapshots::HOSTILE_NAME).html, lease(snapshots::HOSTILE_NAME, "<b>").html]
+    {
         assert_eq!(page.matches("<script").count(), 1, "only the page's own");
         assert!(!page.contains('\u{202e}') && !page.contains('\u{200f}'), "direction marks are spelt out");
         assert!(page.contains(hostile), "{page}");
@@ -81,7 +85,7 @@ fn a_hostile_name_stays_text() {
 
 #[test]
 fn nothing_on_the_page_needs_what_its_security_policy_forbids() {
-    for page in [list("", &sample::looks()), lease("documents", "retention").html] {
+    for page in [list("", &snapshots::with_history()), lease("documents", "retention").html] {
         for forbidden in [" style=", "<style", " onclick=", "javascript:", "http://", "https://", "//"] {
             assert!(!page.contains(forbidden), "{forbidden}");
         }
@@ -91,14 +95,14 @@ fn nothing_on_the_page_needs_what_its_security_policy_forbids() {
 #[test]
 fn ten_thousand_leases_come_page_by_page_the_worst_first_and_each_page_is_small() {
     let mut looks = vec![many(10_000)];
-    looks.extend(sample::looks());
+    looks.extend(snapshots::with_history());
     let first = list("", &looks);
     assert!(first.len() < 200_000, "{} bytes", first.len());
-    assert_eq!(names(&first).len(), LEASES_A_PAGE);
+    assert_eq!(names(&first).len(), LEASES_PER_PAGE);
     assert!(first.find("lease stalled").unwrap() < first.find("lease active").unwrap());
     assert!(first.contains(r##"<a rel="next" href="?page=2">"##) && !first.contains("rel=\"prev\""));
     let mut all = Vec::new();
-    let pages = (10_000_usize + 17).div_ceil(LEASES_A_PAGE);
+    let pages = (10_000_usize + 17).div_ceil(LEASES_PER_PAGE);
     for number in 1..=pages {
         all.extend(names(&list(&format!("page={number}"), &looks)));
     }
@@ -120,7 +124,7 @@ fn tallies(page: &str) -> Vec<(usize, String)> {
 
 #[test]
 fn each_count_is_of_what_its_link_shows() {
-    let looks = sample::looks();
+    let looks = snapshots::with_history();
     for query in ["", "source=documents", "q=a", "q=a&source=jobs", "q=nothing-is-called-so"] {
         for (count, link) in tallies(&list(query, &looks)) {
             assert_eq!(names(&list(&link[1..], &looks)).len(), count, "{query}: {link}");
@@ -130,7 +134,7 @@ fn each_count_is_of_what_its_link_shows() {
 
 #[test]
 fn a_filter_says_how_much_it_leaves_out_and_what_of_that_is_not_well() {
-    let looks = sample::looks();
+    let looks = snapshots::with_history();
     let page = list("state=stalled&source=documents", &looks);
     assert_eq!(names(&page), ["retention"]);
     assert!(page.contains("1 of 17 leases matches the filter. Among the others: 1 stalled, 3 no leader, "), "{page}");
@@ -144,11 +148,11 @@ fn a_filter_says_how_much_it_leaves_out_and_what_of_that_is_not_well() {
 
 #[test]
 fn a_source_that_is_not_there_and_what_is_not_understood_are_told() {
-    let looks = sample::looks();
-    let Rendered { html, found } = rendered_as(&View::list("source=nope%3Cb%3E"), &looks);
+    let looks = snapshots::with_history();
+    let RenderedPage { html, found } = rendered_as(&View::list("source=nope%3Cb%3E"), &looks);
     assert!(html.contains("<title>no such source "));
     assert!(!found && html.contains("No source <bdi>nope&#60;b&#62;</bdi> is configured."), "{html}");
-    let Rendered { html, found } = rendered_as(&View::list("state=STALLED&source=cache&stat=%3Cb%3E"), &looks);
+    let RenderedPage { html, found } = rendered_as(&View::list("state=STALLED&source=cache&stat=%3Cb%3E"), &looks);
     assert!(
         found && html.contains("left out: a state that is none; what is neither state, source, q nor page.</p>"),
         "{html}"
@@ -195,7 +199,7 @@ fn the_oldest_due_work_is_drawn_against_its_own_limit() {
 
 #[test]
 fn thirty_sources_in_the_same_trouble_take_one_banner_before_the_worst_lease() {
-    let mut looks = sample::looks();
+    let mut looks = snapshots::with_history();
     let (down, history) = looks.pop().unwrap();
     for number in 0..30 {
         let source = format!("shard-{number:02}").into();
@@ -232,12 +236,12 @@ fn of_those_that_need_somebody_whose_work_has_not_moved_for_longest_comes_first_
 
 #[test]
 fn the_title_begins_with_the_worst() {
-    assert!(list("", &sample::looks()).contains("<title>2 stalled, 1 source unreadable "));
+    assert!(list("", &snapshots::with_history()).contains("<title>2 stalled, 1 source unreadable "));
     assert!(list("", &[many(2)]).contains("<title>2 active "));
-    let mut down = sample::looks().pop().unwrap();
+    let mut down = snapshots::with_history().pop().unwrap();
     down.0.leases.clear();
     assert!(list("", &[down]).contains("<title>1 source unreadable "));
-    let mut dark = sample::looks().pop().unwrap();
+    let mut dark = snapshots::with_history().pop().unwrap();
     dark.0.leases.clear();
     assert!(list("", &[many(2), dark]).contains("<title>1 source unreadable, 2 active "), "no count tells of it");
     assert!(list("q=nothing", &[many(2)]).contains("<title>no matching leases "));
@@ -247,12 +251,12 @@ fn the_title_begins_with_the_worst() {
 
 #[test]
 fn what_is_not_of_the_time_of_the_page_says_of_when_it_is_and_its_state_and_ages_are_of_one_instant() {
-    let mut looks = sample::looks();
+    let mut looks = snapshots::with_history();
     looks.retain(|(snapshot, _)| ["documents", "cache"].contains(&&*snapshot.source));
-    let at = |seconds_ago| sample::now().monotonic - Duration::from_secs(seconds_ago);
+    let at = |seconds_ago| snapshots::now().monotonic - Duration::from_secs(seconds_ago);
     let looked = |documents: u64, unanswered: Option<u64>| {
         let ago = [documents, 1];
-        let looks = looks.iter().zip(ago).map(|((snapshot, history), ago)| Looked {
+        let looks = looks.iter().zip(ago).map(|((snapshot, history), ago)| ObservedSource {
             snapshot,
             history,
             at: at(ago),
@@ -260,7 +264,7 @@ fn what_is_not_of_the_time_of_the_page_says_of_when_it_is_and_its_state_and_ages
         });
         looks.collect::<Vec<_>>()
     };
-    let of_list = |looks: &[Looked<'_>]| of_looks(&View::list(""), looks).html;
+    let of_list = |looks: &[ObservedSource<'_>]| of_looks(&View::list(""), looks).html;
     let page = of_list(&looked(1, None));
     assert!(page.contains("as of <time>2027-01-15 07:59:59 UTC</time>"), "of the readings, not of the answer");
     assert!(!page.contains("</bdi>, as of"), "all of one time");
@@ -278,15 +282,19 @@ fn what_is_not_of_the_time_of_the_page_says_of_when_it_is_and_its_state_and_ages
 
 #[test]
 fn a_store_that_does_not_answer_is_a_banner_with_a_time_that_grows() {
-    let (snapshot, history) = sample::looks().pop().unwrap();
-    let at = sample::now().monotonic;
+    let (snapshot, history) = snapshots::with_history().pop().unwrap();
+    let at = snapshots::now().monotonic;
     for (unanswered, says) in [
         (Some(7_400), "has not answered for 7s (store_timeout). Nothing is known of its lease now."),
         (Some(127_900), "has not answered for 2m7s (store_timeout)."),
         (None, "could not be read: the store did not answer in time (store_timeout, after 5s)."),
     ] {
-        let look =
-            Looked { snapshot: &snapshot, history: &history, at, unanswered: unanswered.map(Duration::from_millis) };
+        let look = ObservedSource {
+            snapshot: &snapshot,
+            history: &history,
+            at,
+            unanswered: unanswered.map(Duration::from_millis),
+        };
         let page = of_looks(&View::list(""), &[look]).html;
         assert!(page.contains(&format!("<b>Source <bdi>billing</bdi></b> {says}")), "{page}");
     }
@@ -294,7 +302,7 @@ fn a_store_that_does_not_answer_is_a_banner_with_a_time_that_grows() {
 
 #[test]
 fn a_source_that_is_filtered_by_and_not_configured_is_named_and_the_others_can_be_chosen() {
-    let page = page(&View::list("source=%3Cb%3E"), &[], &["one", "two"], sample::now(), "/metrics").unwrap().html;
+    let page = page(&View::list("source=%3Cb%3E"), &[], &["one", "two"], snapshots::now(), "/metrics").unwrap().html;
     assert!(page.contains("No source <bdi>&#60;b&#62;</bdi> is configured."), "{page}");
     for choice in [r#"<option value="one">"#, r#"<option value="two">"#, r#"<option value="&#60;b&#62;" selected>"#] {
         assert!(page.contains(choice), "{choice} {page}");

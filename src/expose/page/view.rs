@@ -8,11 +8,11 @@ use std::collections::BTreeSet;
 
 use url::form_urlencoded::{Serializer, parse};
 
-use super::super::{SEVERITY, visible::Visible};
+use super::super::{SEVERITY, display_name::DisplayName};
 use crate::lease::{HolderToken, SourceSnapshot, State, Status};
 
 /// How many leases a page shows: few enough that it loads at once and a person still looks at it.
-pub const LEASES_A_PAGE: usize = 100;
+pub const LEASES_PER_PAGE: usize = 100;
 
 /// What to show.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -159,7 +159,7 @@ impl Filter {
 
     /// Which page of how many, for so many leases. Beyond the last there is none.
     pub(super) fn page_of(&self, leases: usize) -> (usize, usize) {
-        let pages = leases.div_ceil(LEASES_A_PAGE).max(1);
+        let pages = leases.div_ceil(LEASES_PER_PAGE).max(1);
         (self.page.min(pages - 1), pages)
     }
 
@@ -178,7 +178,7 @@ impl Filter {
         let held_by =
             || status.holding().is_some_and(|holding| holding.holder.iter().chain(&*holding.others).any(holder));
         has(&status.lease)
-            || has(&Visible(&status.lease).to_string())
+            || has(&DisplayName(&status.lease).to_string())
             || has(&snapshot.source)
             || has(status.verdict.reason.as_str())
             || held_by()
@@ -224,7 +224,7 @@ fn written(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::expose::sample;
+    use crate::expose::testing::snapshots;
 
     fn filter(query: &str) -> Filter {
         Filter::of(query)
@@ -259,7 +259,7 @@ mod tests {
 
     #[test]
     fn a_filter_admits_what_it_says() {
-        let snapshots = sample::snapshots();
+        let snapshots = snapshots::all();
         let admitted = |query: &str| -> Vec<String> {
             let filter = filter(query);
             let leases =
@@ -277,8 +277,8 @@ mod tests {
             ("q=workers", &["scheduler"]),
             ("q=never_progressed", &[]),
             ("q=released", &["mailer"]),
-            ("q=%5Cu%7B202e%7Dgnp", &[sample::HOSTILE]),
-            ("q=%3Cscript", &[sample::HOSTILE]),
+            ("q=%5Cu%7B202e%7Dgnp", &[snapshots::HOSTILE_NAME]),
+            ("q=%3Cscript", &[snapshots::HOSTILE_NAME]),
             ("q=worker-a", &[]),
         ] {
             assert_eq!(admitted(query), expected, "{query}");
@@ -307,7 +307,7 @@ mod tests {
 
     #[test]
     fn a_lease_is_named_by_the_query_whatever_its_name() {
-        for name in ["a", "a/b", "..", "a b&c=d", "%2e", "\u{202e}é", sample::HOSTILE] {
+        for name in ["a", "a/b", "..", "a b&c=d", "%2e", "\u{202e}é", snapshots::HOSTILE_NAME] {
             let link = link_to("s/1", name);
             let (path, query) = link.split_once('?').unwrap();
             assert_eq!(path, "lease");

@@ -8,7 +8,7 @@ use tracing_subscriber::layer::SubscriberExt;
 
 use super::layer::LogLayer;
 use super::{ACT, Format, Level};
-use crate::expose::is_hidden;
+use crate::expose::is_invisible;
 
 mod reader;
 
@@ -42,7 +42,7 @@ fn line(format: Format, act: impl FnOnce()) -> String {
 
 /// What is left of a text once it was logged.
 fn shown(text: &str) -> String {
-    text.chars().map(|c| if is_hidden(c) && u32::from(c) > 0xffff { '\u{fffd}' } else { c }).collect()
+    text.chars().map(|c| if is_invisible(c) && u32::from(c) > 0xffff { '\u{fffd}' } else { c }).collect()
 }
 
 fn of_json(line: &str) -> serde_json::Map<String, serde_json::Value> {
@@ -62,7 +62,7 @@ fn holds_of_any_text(text: &str) {
     for line in [&logfmt, &json] {
         assert_eq!(line.matches('\n').count(), 1);
         let body = line.strip_suffix('\n').unwrap();
-        assert!(!body.chars().any(is_hidden), "{body:?}");
+        assert!(!body.chars().any(is_invisible), "{body:?}");
     }
     let pairs = reader::pairs(logfmt.trim_end_matches('\n')).unwrap_or_else(|error| panic!("{error}: {logfmt}"));
     let keys: Vec<_> = pairs.iter().map(|(key, _)| key.as_str()).collect();

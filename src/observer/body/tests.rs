@@ -1,7 +1,7 @@
 //! Bodies of many readings, plain and compressed, and what they share.
 
 use super::*;
-use crate::expose::sample;
+use crate::expose::testing::snapshots;
 use crate::history::History;
 use crate::lease::SourceSnapshot;
 
@@ -33,7 +33,7 @@ fn places(body: &Encoded) -> Vec<*const u8> {
 #[tokio::test(flavor = "multi_thread")]
 async fn sixteen_scrapes_of_one_reading_in_either_format_send_blocks_that_were_compressed_once() {
     let exposition = Exposition::without(|_| false);
-    let readings = [reading(sample::many(1_000)), reading(sample::many(700))];
+    let readings = [reading(snapshots::many(1_000)), reading(snapshots::many(700))];
     let rest = vec![Bytes::from_static(b"own 1\n")];
     let scrapes: Vec<_> = (0..16)
         .map(|number| {
@@ -60,7 +60,7 @@ async fn sixteen_scrapes_of_one_reading_in_either_format_send_blocks_that_were_c
 async fn a_short_text_is_compressed_as_a_whole_and_a_very_short_one_not_at_all() {
     let exposition = Exposition::without(|name| name != "lease_epoch");
     for (leases, shared) in [(1, None), (WHOLE, Some(false)), (WHOLE + 1, Some(true)), (3_000, Some(true))] {
-        let readings = [reading(sample::many(leases))];
+        let readings = [reading(snapshots::many(leases))];
         let body = metrics(&exposition, &readings, Format::Text, Encoding::Gzip, Vec::new()).await;
         match shared {
             None => assert!(matches!(body, Encoded::Plain(_)), "{leases}"),
@@ -76,7 +76,7 @@ async fn a_short_text_is_compressed_as_a_whole_and_a_very_short_one_not_at_all()
 #[tokio::test]
 async fn plain_text_of_many_leases_is_written_as_it_is_sent_and_keeps_its_readings_alive_until_then() {
     let exposition = Exposition::without(|_| false);
-    let readings = [reading(sample::many(2_000)), reading(sample::many(30))];
+    let readings = [reading(snapshots::many(2_000)), reading(snapshots::many(30))];
     let body = metrics(&exposition, &readings, Format::Text, Encoding::Identity, Vec::new()).await;
     let Encoded::Lazy(text) = body else { panic!("{body:?}") };
     assert!(!readings[0].is_compressed());
@@ -90,19 +90,19 @@ async fn plain_text_of_many_leases_is_written_as_it_is_sent_and_keeps_its_readin
 
 #[tokio::test]
 async fn sources_whose_json_was_compressed_once_make_any_document_that_is_asked_for() {
-    let all: Vec<_> = sample::snapshots().into_iter().chain([sample::many(500)]).map(reading).collect();
+    let all: Vec<_> = snapshots::all().into_iter().chain([snapshots::many(500)]).map(reading).collect();
     let body = json(&all, Encoding::Gzip).await.unwrap();
     let longest = |body: &Encoded| {
         let Encoded::Gzip(pieces) = body else { panic!("not compressed") };
         pieces.iter().max_by_key(|piece| piece.len()).unwrap().as_ptr()
     };
     for chosen in [&all[..], &all[2..], &all[5..]] {
-        let again = json(chosen, Encoding::GzipAlways).await.unwrap();
+        let again = json(chosen, Encoding::GzipRequired).await.unwrap();
         assert!(unpacked(&again) == plain(json(chosen, Encoding::Identity).await.unwrap()));
         assert_eq!(longest(&again), longest(&body), "compressed more than once");
     }
     for chosen in [&all[..1], &all[..0]] {
-        let body = json(chosen, Encoding::GzipAlways).await.unwrap();
+        let body = json(chosen, Encoding::GzipRequired).await.unwrap();
         assert!(unpacked(&body) == plain(json(chosen, Encoding::Identity).await.unwrap()));
     }
 }

@@ -15,7 +15,7 @@ fn of(accept: Option<&str>) -> Encoding {
 
 #[test]
 fn who_asks_for_gzip_gets_it_and_nobody_else() {
-    use Encoding::{Gzip, GzipAlways, Identity};
+    use Encoding::{Gzip, GzipRequired, Identity};
     for (accept, expected) in [
         // Prometheus, with and without `enable_compression`; Prometheus 3 with zstd; browsers; curl --compressed.
         ("gzip", Gzip),
@@ -35,9 +35,9 @@ fn who_asks_for_gzip_gets_it_and_nobody_else() {
         ("gzip;q=0.5, identity", Identity),
         ("gzip;q=0.5, identity;q=0.5", Gzip),
         ("gzip;q=0.5, identity;q=0.4", Gzip),
-        ("gzip, identity;q=0", GzipAlways),
-        ("gzip, *;q=0", GzipAlways),
-        ("*, identity;q=0", GzipAlways),
+        ("gzip, identity;q=0", GzipRequired),
+        ("gzip, *;q=0", GzipRequired),
+        ("*, identity;q=0", GzipRequired),
         ("identity;q=0", Identity),
         ("identity;q=0, br", Identity),
         ("identity;q=0, gzip;q=0", Identity),
@@ -61,7 +61,7 @@ proptest! {
     fn of_two_qualities_the_greater_counts_and_zero_is_a_refusal(gzip in 0u16..1000, identity in 0u16..1000) {
         let expected = match (gzip, identity) {
             (0, _) => Encoding::Identity,
-            (_, 0) => Encoding::GzipAlways,
+            (_, 0) => Encoding::GzipRequired,
             _ if identity > gzip => Encoding::Identity,
             _ => Encoding::Gzip,
         };

@@ -316,7 +316,7 @@ fn encoding_is_what_a_plain_reading_of_it_says() {
         let expected = if gzip == 0 || (!plain_refused && identity > Some(gzip)) {
             Encoding::Identity
         } else if plain_refused {
-            Encoding::GzipAlways
+            Encoding::GzipRequired
         } else {
             Encoding::Gzip
         };

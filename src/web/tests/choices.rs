@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::client::{Answer, ask, ask_with};
 use super::content::Fake;
 use super::*;
-use crate::expose::sample::HOSTILE;
+use crate::expose::testing::snapshots::HOSTILE_NAME;
 use crate::expose::{Encoding, Format};
 use crate::observer::SourceSelection;
 use crate::web::Scrape;
@@ -120,7 +120,7 @@ async fn one_lease_is_what_the_list_says_of_it() {
     let documents = &all["sources"][0];
     let escaped =
         |text: &str| percent_encoding::utf8_percent_encode(text, percent_encoding::NON_ALPHANUMERIC).to_string();
-    for lease in ["planner", "retention", HOSTILE] {
+    for lease in ["planner", "retention", HOSTILE_NAME] {
         let path = format!("/api/v1/leases/documents/{}?source=ignored", escaped(lease));
         let mut one = json(&ask(server.address, "GET", &path).await);
         let listed = documents["leases"].as_array().unwrap().iter().find(|other| other["lease"] == lease).unwrap();

@@ -7,8 +7,9 @@ use bytes::Bytes;
 use tokio::sync::Semaphore;
 use tokio::time::Instant;
 
+use crate::expose::Encoding;
 use crate::expose::metrics::gzip;
-use crate::expose::{Encoding, sample};
+use crate::expose::testing::snapshots;
 use crate::history::History;
 use crate::observer::{CachedReading, Encoded, NotConfigured, PartialView, SourceSelection, WaitLimit};
 use crate::web::{Content, Scrape};
@@ -72,7 +73,7 @@ impl Fake {
 
 impl Content for Fake {
     fn configured(&self, sources: &SourceSelection) -> Result<(), NotConfigured> {
-        let snapshots = sample::snapshots();
+        let snapshots = snapshots::all();
         let is = |name: &String| snapshots.iter().any(|snapshot| **name == *snapshot.source);
         match sources {
             SourceSelection::Named(names) if !names.iter().all(is) => Err(NotConfigured),
@@ -95,7 +96,7 @@ impl Content for Fake {
         let encoding = scrape.encoding;
         *self.last.lock().unwrap() = Some(scrape);
         match encoding {
-            Encoding::GzipAlways => Ok(Encoded::Gzip(gzip(&self.metrics).unwrap())),
+            Encoding::GzipRequired => Ok(Encoded::Gzip(gzip(&self.metrics).unwrap())),
             Encoding::Gzip | Encoding::Identity if self.anew => {
                 Ok(Encoded::Plain(self.metrics.iter().map(|piece| Bytes::copy_from_slice(piece)).collect()))
             }
@@ -114,7 +115,7 @@ impl Content for Fake {
         }
         let (history, at) = (History::default(), Duration::ZERO);
         let reading = |snapshot| Arc::new(CachedReading::new(Arc::new(snapshot), history.clone(), at));
-        let snapshots = sample::snapshots();
+        let snapshots = snapshots::all();
         match sources {
             SourceSelection::All => Ok(snapshots.into_iter().map(reading).collect()),
             SourceSelection::Named(names) => {
@@ -145,6 +146,6 @@ impl Content for Fake {
     }
 
     fn sources(&self) -> Vec<String> {
-        sample::snapshots().iter().map(|snapshot| snapshot.source.to_string()).collect()
+        snapshots::all().iter().map(|snapshot| snapshot.source.to_string()).collect()
     }
 }

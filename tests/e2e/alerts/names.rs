@@ -54,7 +54,7 @@ fn the_alerts_are_those_that_the_exporter_can_enable() {
 
 #[test]
 fn every_metric_is_one_that_the_exporter_exposes() {
-    let mut exposed = names(expose::names().chain(SelfMetrics::NAMES));
+    let mut exposed = names(expose::family_names().chain(SelfMetrics::NAMES));
     // The mixin's own words.
     exposed.extend(names(["lease_exporter"]));
     for (name, text) in all_texts() {
@@ -72,7 +72,7 @@ fn the_alerts_stand_on_what_the_rules_read() {
         .flat_map(|rule| series_in(rule["expr"].as_str().unwrap(), "lease_"))
         .filter(|metric| !SelfMetrics::NAMES.contains(&metric.as_str()))
         .collect();
-    assert_eq!(read, names(expose::ALERTS_STAND_ON));
+    assert_eq!(read, names(expose::REQUIRED_BY_ALERTS));
 }
 
 #[test]

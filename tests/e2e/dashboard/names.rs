@@ -65,7 +65,7 @@ fn every_metric_that_a_query_names_exists() {
     let recorded = recorded();
     assert!(recorded.contains("lease:alert_would_fire"), "{recorded:?}");
     let mut known = recorded;
-    let exposed = expose::names().chain(SelfMetrics::NAMES);
+    let exposed = expose::family_names().chain(SelfMetrics::NAMES);
     // What Prometheus itself makes of a scrape, and what the client library says of a process.
     let besides = ["up", "scrape_duration_seconds", "process_cpu_seconds_total", "process_open_fds"];
     known.extend(exposed.chain(besides).chain(["process_resident_memory_bytes"]).map(str::to_owned));

@@ -5,7 +5,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::expose::page::Now;
+use crate::expose::page::PageClock;
 use crate::history::History;
 use crate::lease::{
     Alert, At, Clock, Column, Columns, Cursor, Epoch, Kind, LeaseRecord, Policies, Policy, ReadFailure, Reading,
@@ -15,7 +15,7 @@ use crate::lease::{
 /// The store's clock at the last reading, in Unix seconds: 2027-01-15T08:00:00Z.
 pub(crate) const NOW: i64 = 1_800_000_000;
 /// A name that tries everything at once.
-pub(crate) const HOSTILE: &str = "\"><script>alert('1')</script>\n{{7*7}}\u{202e}gnp.\u{200f}&amp;😀";
+pub(crate) const HOSTILE_NAME: &str = "\"><script>alert('1')</script>\n{{7*7}}\u{202e}gnp.\u{200f}&amp;😀";
 
 /// How long each reading took.
 const TOOK: Duration = Duration::from_millis(3);
@@ -26,18 +26,18 @@ const INTERVAL: i64 = 15;
 
 /// Every source: `documents` and `cache` with elections, `jobs` with claims, `workers` with a registry, and `billing`,
 /// which could not be read.
-pub(crate) fn snapshots() -> Vec<SourceSnapshot> {
-    looks().into_iter().map(|(snapshot, _)| snapshot).collect()
+pub(crate) fn all() -> Vec<SourceSnapshot> {
+    with_history().into_iter().map(|(snapshot, _)| snapshot).collect()
 }
 
 /// The same with what the looks until then showed. For a while nobody looked at `jobs`.
-pub(crate) fn looks() -> Vec<(SourceSnapshot, History)> {
+pub(crate) fn with_history() -> Vec<(SourceSnapshot, History)> {
     vec![documents(), cache(), jobs(), workers(), billing()]
 }
 
 /// When the last reading was.
-pub(crate) fn now() -> Now {
-    Now { unix_seconds: 1_800_000_000.0, monotonic: Duration::from_secs(UPTIME.unsigned_abs()) }
+pub(crate) fn now() -> PageClock {
+    PageClock { unix_seconds: 1_800_000_000.0, monotonic: Duration::from_secs(UPTIME.unsigned_abs()) }
 }
 
 fn billing() -> (SourceSnapshot, History) {
@@ -92,7 +92,7 @@ fn documents() -> (SourceSnapshot, History) {
                 let epoch = if last { 30 } else { 31 };
                 held("compaction", epoch, NOW - 40_000, now - 2, now - 9, epoch)
             },
-            LeaseRecord { due: Some(1), ..held(HOSTILE, 2, NOW - 1_000, now - 1, now - 1, 2) },
+            LeaseRecord { due: Some(1), ..held(HOSTILE_NAME, 2, NOW - 1_000, now - 1, now - 1, 2) },
         ];
         rows.sort_by(|one, other| one.lease.cmp(&other.lease));
         let mut reading = reading(now, Columns::all(), rows);

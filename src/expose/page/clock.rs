@@ -2,18 +2,18 @@
 
 use std::time::{Duration, UNIX_EPOCH};
 
-use super::Looked;
+use super::ObservedSource;
 
 /// When a page is made, on both clocks.
 #[derive(Clone, Copy, Debug)]
-pub struct Now {
+pub struct PageClock {
     /// On the wall clock, which is shown.
     pub unix_seconds: f64,
     /// On the clock of looks, which never steps.
     pub monotonic: Duration,
 }
 
-impl Now {
+impl PageClock {
     /// How long ago a look was.
     pub(super) const fn since(self, at: Duration) -> Duration {
         self.monotonic.saturating_sub(at)
@@ -25,14 +25,14 @@ impl Now {
     }
 
     /// As of when a page of these looks is: the latest reading, or look where no store could be read.
-    pub(super) fn of(self, looks: &[Looked<'_>]) -> Self {
+    pub(super) fn of(self, looks: &[ObservedSource<'_>]) -> Self {
         let read = looks.iter().filter(|look| look.snapshot.health.outcome.is_ok()).map(|look| look.at).max();
         let looked = looks.iter().map(|look| look.at).max();
         read.or(looked).map_or(self, |at| self.at(at))
     }
 
     /// As of when a look is, where a page that is of this time has to say it. Times are given to the second.
-    pub(super) fn other_than(self, look: &Looked<'_>) -> Option<String> {
+    pub(super) fn other_than(self, look: &ObservedSource<'_>) -> Option<String> {
         let read = look.snapshot.health.outcome.is_ok();
         (read && self.since(look.at) >= Duration::from_secs(1)).then(|| self.clock(look.at))
     }
@@ -66,7 +66,7 @@ mod tests {
 
     #[test]
     fn a_time_of_today_goes_without_its_date() {
-        let now = Now { unix_seconds: 1_800_000_000.0, monotonic: Duration::from_secs(100_000) };
+        let now = PageClock { unix_seconds: 1_800_000_000.0, monotonic: Duration::from_secs(100_000) };
         assert_eq!(now.date_and_time(), "2027-01-15 08:00:00 UTC");
         for (at, shown) in
             [(100_000, "08:00:00"), (99_985, "07:59:45"), (71_200, "00:00:00"), (71_199, "2027-01-14 23:59:59")]

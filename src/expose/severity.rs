@@ -1,15 +1,36 @@
-//! How many leases are in each state.
+//! The order of states by severity, and how many leases are in each state.
 
-use crate::lease::{SourceSnapshot, State};
+use std::cmp::Reverse;
+use std::time::Duration;
 
-/// States from worst to best: the order of the status page.
+use crate::lease::{Progress, SourceSnapshot, State, Status};
+
+/// The states from worst to best, which is the order of the status page.
 ///
-/// Stalled comes first because nobody else will take over from a holder that keeps renewing; without a leader another
-/// one may still step in; unknown may be nothing.
+/// `stalled` is the worst: the holder keeps renewing, so no other process can take over. A lease without a leader can
+/// still be acquired. An unknown state may turn out to be healthy.
 pub const SEVERITY: [State; State::ALL.len()] =
     [State::Stalled, State::NoLeader, State::Unknown, State::Active, State::Idle];
 
-/// How many leases are in each state.
+/// The sort key of a lease in lists for people: the worst state first. Stalled leases and leases without a leader are then
+/// ordered by how long their work has not moved, longest first. All others keep a stable place, by source and name.
+pub fn severity_key<'a>(snapshot: &'a SourceSnapshot, status: &'a Status) -> impl Ord + use<'a> {
+    let severity = SEVERITY.into_iter().position(|state| state == status.verdict.state);
+    (severity, Reverse(inactive_for(status)), &snapshot.source, &status.lease)
+}
+
+/// The lower bound of the time without progress, for states that need action. `None` sorts last.
+fn inactive_for(status: &Status) -> Option<Duration> {
+    if !matches!(status.verdict.state, State::Stalled | State::NoLeader) {
+        return None;
+    }
+    match &status.evidence()?.progress {
+        Progress::Made { when, .. } => when.shown().or_else(|| Some(when.age.lower()).filter(|age| !age.is_zero())),
+        _ => None,
+    }
+}
+
+/// The number of leases in each state.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct StateCounts([usize; State::ALL.len()]);
 
@@ -52,11 +73,11 @@ impl FromIterator<State> for StateCounts {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::expose::sample;
+    use crate::expose::testing::snapshots;
 
     #[test]
     fn every_lease_is_counted_once() {
-        let snapshots = sample::snapshots();
+        let snapshots = snapshots::all();
         let snapshots: Vec<_> = snapshots.iter().collect();
         let counts = StateCounts::of(&snapshots);
         assert_eq!(counts.total(), snapshots.iter().map(|snapshot| snapshot.leases.len()).sum::<usize>());

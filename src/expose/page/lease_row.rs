@@ -3,11 +3,11 @@
 use std::fmt::Display;
 use std::time::Duration;
 
-use super::super::{epoch, visible::Visible};
-use super::past::SinceView;
-use super::picture::{Bar, Mark, Scale};
+use super::super::display_name::DisplayName;
+use super::age_bars::{AgeBar, AgeMarker, AgeScale};
+use super::timeline::StateDuration;
 use super::view::link_to;
-use super::{Looked, Now, words};
+use super::{ObservedSource, PageClock, phrases};
 use crate::lease::Readable;
 use crate::lease::{
     Anomaly, Answer, Authority, DatedAge, Due, HolderEvidence, Progress, ProgressEpoch, RemainingTtl, State, Status,
@@ -15,7 +15,7 @@ use crate::lease::{
 };
 
 /// One lease: its state and since when, the two facts it follows from, and the details.
-pub(super) struct LeaseView {
+pub(super) struct LeaseRow {
     pub(super) name: String,
     pub(super) source: String,
     /// As of when all of it is, where that is not the time of the page.
@@ -24,12 +24,12 @@ pub(super) struct LeaseView {
     pub(super) link: String,
     pub(super) state: State,
     pub(super) word: &'static str,
-    pub(super) since: Option<SinceView>,
+    pub(super) since: Option<StateDuration>,
     pub(super) reason: &'static str,
     pub(super) sentence: String,
     /// Authority and progress, apart; and what waits, where that has a limit of its own.
     pub(super) facts: Vec<Fact>,
-    pub(super) details: Vec<Detail>,
+    pub(super) details: Vec<Property>,
     pub(super) anomalies: Option<String>,
 }
 
@@ -40,37 +40,37 @@ pub(super) struct Fact {
     pub(super) state: &'static str,
     /// What the age is the age of.
     pub(super) age: String,
-    pub(super) bar: Option<Bar>,
+    pub(super) bar: Option<AgeBar>,
     /// Where on the scale the oldest due work lies.
-    pub(super) due: Option<Mark>,
+    pub(super) due: Option<AgeMarker>,
 }
 
 /// A name and a value.
-pub(super) struct Detail {
+pub(super) struct Property {
     pub(super) name: &'static str,
     pub(super) value: String,
 }
 
-impl Detail {
+impl Property {
     pub(super) fn new(name: &'static str, value: impl Display) -> Self {
         Self { name, value: value.to_string() }
     }
 }
 
-impl LeaseView {
+impl LeaseRow {
     /// `page` is the time of the page that it is on.
-    pub(super) fn of(look: &Looked<'_>, status: &Status, page: Now) -> Self {
+    pub(super) fn of(look: &ObservedSource<'_>, status: &Status, page: PageClock) -> Self {
         let verdict = &status.verdict;
         let source = &look.snapshot.source;
-        let scale = Scale::of_limit(status.policy.stall_after);
+        let scale = AgeScale::of_limit(status.policy.stall_after);
         Self {
-            name: Visible(&status.lease).to_string(),
-            source: Visible(source).to_string(),
+            name: DisplayName(&status.lease).to_string(),
+            source: DisplayName(source).to_string(),
             as_of: page.other_than(look),
             link: link_to(source, &status.lease),
             state: verdict.state,
-            word: words::state(verdict.state),
-            since: SinceView::of(look.history, &status.lease, verdict, page.at(look.at)),
+            word: phrases::state(verdict.state),
+            since: StateDuration::of(look.history, &status.lease, verdict, page.at(look.at)),
             reason: verdict.reason.as_str(),
             sentence: status.sentence().to_string(),
             facts: [authority(status, scale), progress(status, scale)].into_iter().chain(waiting(status)).collect(),
@@ -86,20 +86,20 @@ pub(super) fn abridged(name: &str) -> String {
     const END: usize = 40;
     let length = name.chars().count();
     if length <= BEGINNING + END {
-        return Visible(name).to_string();
+        return DisplayName(name).to_string();
     }
     let at = |count: usize| name.char_indices().nth(count).map_or(name.len(), |(at, _)| at);
-    format!("{}\u{2026}{}", Visible(&name[..at(BEGINNING)]), Visible(&name[at(length - END)..]))
+    format!("{}\u{2026}{}", DisplayName(&name[..at(BEGINNING)]), DisplayName(&name[at(length - END)..]))
 }
 
-fn authority(status: &Status, scale: Scale) -> Fact {
+fn authority(status: &Status, scale: AgeScale) -> Fact {
     let fact =
         Fact { name: "authority", state: status.verdict.authority.as_str(), age: String::new(), bar: None, due: None };
     match status.evidence().map(|evidence| &evidence.tenure) {
         None => fact,
         Some(Tenure::Vacant { since, .. }) => {
-            let age = match words::age(since) {
-                age if age == words::NOT_KNOWN => "vacant, since unknown".to_owned(),
+            let age = match phrases::age(since) {
+                age if age == phrases::NOT_KNOWN => "vacant, since unknown".to_owned(),
                 age => format!("vacant {age}"),
             };
             Fact { age, bar: scale.bar(since), ..fact }
@@ -116,7 +116,7 @@ fn authority(status: &Status, scale: Scale) -> Fact {
     }
 }
 
-fn progress(status: &Status, scale: Scale) -> Fact {
+fn progress(status: &Status, scale: AgeScale) -> Fact {
     let fact =
         Fact { name: "progress", state: status.verdict.progress.as_str(), age: String::new(), bar: None, due: None };
     let Some(evidence) = status.evidence() else { return fact };
@@ -142,43 +142,43 @@ fn waiting(status: &Status) -> Option<Fact> {
     Some(Fact {
         name: "due",
         state: if overdue { "overdue" } else { "waiting" },
-        age: match words::age(&oldest) {
-            age if age == words::NOT_KNOWN => String::new(),
+        age: match phrases::age(&oldest) {
+            age if age == phrases::NOT_KNOWN => String::new(),
             age => format!("oldest for {age}"),
         },
-        bar: Scale::of_limit(limit).bar(&oldest),
+        bar: AgeScale::of_limit(limit).bar(&oldest),
         due: None,
     })
 }
 
 fn ago(what: &str, dated: &DatedAge) -> String {
-    match words::age(dated) {
-        age if age == words::NOT_KNOWN => format!("{what}, when unknown"),
+    match phrases::age(dated) {
+        age if age == phrases::NOT_KNOWN => format!("{what}, when unknown"),
         age => format!("{what} {age} ago"),
     }
 }
 
-fn details(status: &Status) -> Vec<Detail> {
+fn details(status: &Status) -> Vec<Property> {
     let Some(evidence) = status.evidence() else { return Vec::new() };
-    let epoch = epoch(status).map_or_else(|| "not known".to_owned(), |epoch| epoch.to_string());
-    let mut details = vec![Detail::new("epoch", epoch)];
+    let epoch = status.epoch().map_or_else(|| "not known".to_owned(), |epoch| epoch.to_string());
+    let mut details = vec![Property::new("epoch", epoch)];
     if let Progress::Made { epoch: Some(epoch), under: ProgressEpoch::Earlier | ProgressEpoch::Later, .. } =
         evidence.progress
     {
-        details.push(Detail::new("progress under epoch", epoch));
+        details.push(Property::new("progress under epoch", epoch));
     }
     if let Some(holding) = status.holding() {
-        details.push(Detail::new("holder", holders(holding)));
-        details.push(Detail::new("expires", expires(holding.left, status.verdict.authority)));
+        details.push(Property::new("holder", holders(holding)));
+        details.push(Property::new("expires", expires(holding.left, status.verdict.authority)));
     }
-    details.push(Detail::new("due", due(&evidence.due)));
+    details.push(Property::new("due", due(&evidence.due)));
     details
 }
 
 fn holders(holding: &HolderEvidence) -> String {
     let others = holding.others.iter().map(|token| token.to_string());
     let holders: Vec<_> = holding.holder.iter().map(|token| token.to_string()).chain(others).collect();
-    if holders.is_empty() { "not named".to_owned() } else { words::some_of(&holders, 4) }
+    if holders.is_empty() { "not named".to_owned() } else { phrases::some_of(&holders, 4) }
 }
 
 fn expires(left: RemainingTtl, authority: Authority) -> String {
@@ -202,7 +202,7 @@ fn due(due: &Due) -> String {
         Due::Waiting { count, oldest, .. } => {
             let count = count.map_or_else(|| "some".to_owned(), |count| count.to_string());
             match oldest {
-                Some(oldest) => format!("{count}, oldest for {}", words::age(oldest)),
+                Some(oldest) => format!("{count}, oldest for {}", phrases::age(oldest)),
                 None => count,
             }
         }
@@ -214,8 +214,8 @@ fn anomalies(status: &Status) -> Option<String> {
         .into_iter()
         .filter_map(|anomaly| match status.anomalies.of(anomaly) {
             0 => None,
-            1 => Some(words::anomaly(anomaly).to_owned()),
-            number => Some(format!("{} ({})", words::anomaly(anomaly), words::times(number))),
+            1 => Some(phrases::anomaly(anomaly).to_owned()),
+            number => Some(format!("{} ({})", phrases::anomaly(anomaly), phrases::times(number))),
         })
         .collect();
     (!noticed.is_empty()).then(|| noticed.join("; "))

@@ -4,7 +4,7 @@ use unicode_width::UnicodeWidthChar;
 
 /// As much of a text as fits into so many columns; `…` ends what was cut. What would command the terminal is replaced.
 #[must_use]
-pub fn cut(text: &str, columns: usize) -> String {
+pub fn truncate_to_width(text: &str, columns: usize) -> String {
     let mut shown = String::with_capacity(text.len());
     // Up to here there is room for the mark too.
     let (mut safe, mut width) = (0, 0);
@@ -41,12 +41,12 @@ mod tests {
             ("e\u{301}e\u{301}", 2, "e\u{301}e\u{301}"),
             ("", 0, ""),
         ] {
-            assert_eq!(cut(text, columns), shown, "{text} {columns}");
+            assert_eq!(truncate_to_width(text, columns), shown, "{text} {columns}");
         }
     }
 
     #[test]
     fn nothing_that_is_cut_commands_the_terminal() {
-        assert_eq!(cut("a\u{1b}[2Jb\u{9b}c\n", 80), "a\u{fffd}[2Jb\u{fffd}c\u{fffd}");
+        assert_eq!(truncate_to_width("a\u{1b}[2Jb\u{9b}c\n", 80), "a\u{fffd}[2Jb\u{fffd}c\u{fffd}");
     }
 }

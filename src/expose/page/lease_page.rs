@@ -3,13 +3,13 @@
 use askama::Template;
 
 use super::advice::Advice;
-use super::lease::{Detail, LeaseView};
-use super::moment::date_and_time;
-use super::past::Past;
-use super::source::SourceView;
+use super::clock::date_and_time;
+use super::lease_row::{LeaseRow, Property};
+use super::source::SourceSummary;
+use super::timeline::Timeline;
 use super::view::View;
-use super::{Looked, Now, words};
-use crate::expose::visible::Visible;
+use super::{ObservedSource, PageClock, phrases};
+use crate::expose::display_name::DisplayName;
 use crate::lease::{
     Alert, Anomaly, DatedAge, Due, Evidence, Policy, Progress, Readable, SourceSnapshot, Status, StoreTime, Tenure,
     Work,
@@ -18,25 +18,25 @@ use crate::lease::{
 /// What is between the header and the end of the page of one lease.
 #[derive(Template)]
 #[template(path = "lease.html")]
-pub(super) struct Opened {
+pub(super) struct LeasePage {
     title: String,
     live: String,
     made_at: String,
     name: String,
     source_name: String,
-    source: Option<SourceView>,
+    source: Option<SourceSummary>,
     /// `None` if no such lease is known.
-    known: Option<Known>,
+    known: Option<LeaseDetails>,
 }
 
-struct Known {
-    lease: LeaseView,
+struct LeaseDetails {
+    lease: LeaseRow,
     rule: &'static str,
     advice: Option<Advice>,
     ages: Vec<AgeView>,
-    limits: Vec<Detail>,
-    anomalies: Vec<Detail>,
-    past: Past,
+    limits: Vec<Property>,
+    anomalies: Vec<Property>,
+    past: Timeline,
 }
 
 /// How long ago something was, as bounds, and how that is known.
@@ -47,33 +47,33 @@ struct AgeView {
     stored: Option<String>,
 }
 
-impl Opened {
-    pub(super) fn of(source: &str, lease: &str, looks: &[Looked<'_>], now: Now) -> Self {
+impl LeasePage {
+    pub(super) fn of(source: &str, lease: &str, looks: &[ObservedSource<'_>], now: PageClock) -> Self {
         let look = looks.iter().find(|look| *look.snapshot.source == *source);
         let status = look.and_then(|look| {
             let at = look.snapshot.leases.binary_search_by(|status| (*status.lease).cmp(lease)).ok()?;
             look.snapshot.leases.get(at).map(|status| (look, status))
         });
-        let name = Visible(lease).to_string();
+        let name = DisplayName(lease).to_string();
         let now = look.map_or(now, |look| now.at(look.at));
         Self {
             title: match status {
-                Some((_, status)) => format!("{}: {name}", words::state(status.verdict.state)),
+                Some((_, status)) => format!("{}: {name}", phrases::state(status.verdict.state)),
                 None => format!("not known: {name}"),
             },
             live: View::Lease { source: source.to_owned(), lease: lease.to_owned() }.live_link(),
             made_at: now.date_and_time(),
             name,
-            source_name: Visible(source).to_string(),
-            source: look.map(|look| SourceView::of(look, now)),
-            known: status.map(|(look, status)| Known {
-                lease: LeaseView::of(look, status, now),
-                rule: words::rule(status.verdict.reason, look.snapshot.kind),
+            source_name: DisplayName(source).to_string(),
+            source: look.map(|look| SourceSummary::of(look, now)),
+            known: status.map(|(look, status)| LeaseDetails {
+                lease: LeaseRow::of(look, status, now),
+                rule: phrases::rule(status.verdict.reason, look.snapshot.kind),
                 advice: Advice::on(status.verdict.reason),
                 ages: status.evidence().map(ages).unwrap_or_default(),
                 limits: limits(look.snapshot, status),
                 anomalies: anomalies(status),
-                past: Past::of(look.history, &status.lease, &status.verdict, now),
+                past: Timeline::of(look.history, &status.lease, &status.verdict, now),
             }),
         }
     }
@@ -91,8 +91,8 @@ impl AgeView {
     fn of(what: &'static str, dated: &DatedAge, stored: Option<StoreTime>) -> Self {
         Self {
             what,
-            bounds: words::bounds(dated.age),
-            basis: words::basis(dated.basis),
+            bounds: phrases::bounds(dated.age),
+            basis: phrases::basis(dated.basis),
             stored: stored.map(|time| date_and_time(time.unix_seconds())),
         }
     }
@@ -115,27 +115,32 @@ fn ages(evidence: &Evidence) -> Vec<AgeView> {
     ages
 }
 
-fn limits(snapshot: &SourceSnapshot, status: &Status) -> Vec<Detail> {
+fn limits(snapshot: &SourceSnapshot, status: &Status) -> Vec<Property> {
     let Policy { stall_after, overdue_after, work, alerts } = &*status.policy;
     let alerts: Vec<_> = alerts.iter().map(Alert::as_str).collect();
     let mut limits = vec![
-        Detail::new("stall_after", Readable(*stall_after)),
-        Detail::new("overdue_after", overdue_after.map_or_else(|| "not set".to_owned(), |it| Readable(it).to_string())),
-        Detail::new("kind", snapshot.kind),
-        Detail::new("alerts", if alerts.is_empty() { "none".to_owned() } else { alerts.join(", ") }),
+        Property::new("stall_after", Readable(*stall_after)),
+        Property::new(
+            "overdue_after",
+            overdue_after.map_or_else(|| "not set".to_owned(), |it| Readable(it).to_string()),
+        ),
+        Property::new("kind", snapshot.kind),
+        Property::new("alerts", if alerts.is_empty() { "none".to_owned() } else { alerts.join(", ") }),
     ];
     match work {
         Work::Unstated => {}
-        Work::Continuous => limits.push(Detail::new("work", "continuous")),
-        Work::Cadence(cadence) => limits.push(Detail::new("cadence", Readable(*cadence))),
+        Work::Continuous => limits.push(Property::new("work", "continuous")),
+        Work::Cadence(cadence) => limits.push(Property::new("cadence", Readable(*cadence))),
     }
     if let Some(renewals) = status.evidence().and_then(|evidence| evidence.renewals_since_progress) {
-        limits.push(Detail::new("renewals since progress", renewals));
+        limits.push(Property::new("renewals since progress", renewals));
     }
     limits
 }
 
-fn anomalies(status: &Status) -> Vec<Detail> {
+fn anomalies(status: &Status) -> Vec<Property> {
     let noticed = Anomaly::ALL.into_iter().filter(|anomaly| status.anomalies.of(*anomaly) > 0);
-    noticed.map(|anomaly| Detail::new(words::anomaly(anomaly), words::times(status.anomalies.of(anomaly)))).collect()
+    noticed
+        .map(|anomaly| Property::new(phrases::anomaly(anomaly), phrases::times(status.anomalies.of(anomaly))))
+        .collect()
 }

@@ -8,9 +8,9 @@ use std::fmt::{self, Display, Formatter, Write};
 /// that turns the direction of writing would show a name that it is not, and a zero-width character would make two
 /// leases look like one. A backslash is doubled, so that an escape cannot be mistaken for a name that spells it.
 #[derive(Clone, Copy, Debug)]
-pub struct Visible<'a>(pub &'a str);
+pub struct DisplayName<'a>(pub &'a str);
 
-impl Display for Visible<'_> {
+impl Display for DisplayName<'_> {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         let edge = |index: usize, c: char| index == 0 || index + c.len_utf8() == self.0.len();
         for (index, c) in self.0.char_indices() {
@@ -21,7 +21,7 @@ impl Display for Visible<'_> {
                 '\t' => f.write_str("\\t")?,
                 // At an edge, or where it is not the plain one, a space cannot be seen.
                 ' ' if edge(index, c) => f.write_str("\\u{20}")?,
-                _ if is_hidden(c) => write!(f, "\\u{{{:x}}}", u32::from(c))?,
+                _ if is_invisible(c) => write!(f, "\\u{{{:x}}}", u32::from(c))?,
                 _ => f.write_char(c)?,
             }
         }
@@ -30,7 +30,7 @@ impl Display for Visible<'_> {
 }
 
 /// Whether a character cannot be seen, or changes how others are.
-pub(crate) const fn is_hidden(c: char) -> bool {
+pub(crate) const fn is_invisible(c: char) -> bool {
     matches!(c,
         '\0'..='\u{1f}' | '\u{7f}'..='\u{a0}' | '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}'
         | '\u{1680}' | '\u{17b4}' | '\u{17b5}' | '\u{180b}'..='\u{180f}' | '\u{2000}'..='\u{200f}'
@@ -55,7 +55,7 @@ mod tests {
             ("C:\\n", "C:\\\\n"),
             ("", ""),
         ] {
-            assert_eq!(Visible(name).to_string(), shown);
+            assert_eq!(DisplayName(name).to_string(), shown);
         }
     }
 }

@@ -7,12 +7,12 @@ use crate::lease::{Age, DatedAge};
 /// The time scale of one lease: from now at the left to twice its limit at the right, so that the limit is in the
 /// middle of every bar of the page and what reaches beyond it stands out.
 #[derive(Clone, Copy)]
-pub(super) struct Scale {
+pub(super) struct AgeScale {
     limit: Duration,
 }
 
 /// One bar: solid for as long ago as it surely is, faint for as long ago as it may be. Percentages of the width.
-pub(super) struct Bar {
+pub(super) struct AgeBar {
     /// Where the solid part ends.
     pub(super) surely: String,
     /// How far the faint part goes on, if it does.
@@ -22,27 +22,27 @@ pub(super) struct Bar {
 }
 
 /// A point on the scale.
-pub(super) struct Mark {
+pub(super) struct AgeMarker {
     /// Where, in percent of the width.
     pub(super) at: String,
     /// Whether it lies beyond the scale, at whose end it is shown.
     pub(super) beyond: bool,
 }
 
-impl Scale {
+impl AgeScale {
     pub(super) const fn of_limit(limit: Duration) -> Self {
         Self { limit }
     }
 
     /// The bar of an age; `None` where nothing is known of it.
-    pub(super) fn bar(self, dated: &DatedAge) -> Option<Bar> {
+    pub(super) fn bar(self, dated: &DatedAge) -> Option<AgeBar> {
         let age = dated.age;
         if age == Age::UNBOUNDED {
             return None;
         }
         let surely = self.percent(age.lower());
         let perhaps = age.upper().map_or(100.0, |upper| self.percent(upper)) - surely;
-        Some(Bar {
+        Some(AgeBar {
             surely: format!("{surely:.1}"),
             perhaps: (perhaps >= 0.5).then(|| format!("{perhaps:.1}")),
             beyond: self.is_beyond(age.lower()),
@@ -50,9 +50,9 @@ impl Scale {
     }
 
     /// Where on the scale a surely known age lies.
-    pub(super) fn mark(self, dated: &DatedAge) -> Option<Mark> {
+    pub(super) fn mark(self, dated: &DatedAge) -> Option<AgeMarker> {
         let age = dated.shown()?;
-        Some(Mark { at: format!("{:.1}", self.percent(age)), beyond: self.is_beyond(age) })
+        Some(AgeMarker { at: format!("{:.1}", self.percent(age)), beyond: self.is_beyond(age) })
     }
 
     fn is_beyond(self, age: Duration) -> bool {
@@ -77,7 +77,7 @@ mod tests {
 
     #[test]
     fn the_limit_is_in_the_middle_and_what_is_not_certain_is_apart() {
-        let scale = Scale::of_limit(s(300));
+        let scale = AgeScale::of_limit(s(300));
         for (age, surely, perhaps, beyond) in [
             (Age::exact(s(0)), "0.0", None, false),
             (Age::exact(s(300)), "50.0", None, false),
@@ -93,9 +93,9 @@ mod tests {
 
     #[test]
     fn a_limit_of_zero_draws_something() {
-        let bar = Scale::of_limit(s(0)).bar(&DatedAge { age: Age::exact(s(0)), basis: AgeSource::Stored }).unwrap();
+        let bar = AgeScale::of_limit(s(0)).bar(&DatedAge { age: Age::exact(s(0)), basis: AgeSource::Stored }).unwrap();
         assert_eq!(bar.surely, "0.0");
-        let bar = Scale::of_limit(s(0)).bar(&DatedAge { age: Age::exact(s(1)), basis: AgeSource::Stored }).unwrap();
+        let bar = AgeScale::of_limit(s(0)).bar(&DatedAge { age: Age::exact(s(1)), basis: AgeSource::Stored }).unwrap();
         assert_eq!((bar.surely.as_str(), bar.beyond), ("100.0", true));
     }
 }

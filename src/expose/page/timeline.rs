@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use super::moment::Now;
-use super::words;
+use super::clock::PageClock;
+use super::phrases;
 use crate::history::{Before, History, Interruption, Seen, Since, Stretch};
 use crate::lease::{Readable, State, Verdict};
 
@@ -20,7 +20,7 @@ const SPANS: [(u64, &str); 6] = [
 const IN_WORDS: usize = 16;
 
 /// Since when a lease has been as it is, in a few words.
-pub(super) struct SinceView {
+pub(super) struct StateDuration {
     /// `7m12s` or `≥ 7m12s`.
     pub(super) lasted: String,
     /// When that was first seen.
@@ -28,7 +28,7 @@ pub(super) struct SinceView {
 }
 
 /// What was seen of a lease.
-pub(super) struct Past {
+pub(super) struct Timeline {
     /// In one sentence.
     pub(super) since: String,
     /// `hour`
@@ -37,15 +37,15 @@ pub(super) struct Past {
     pub(super) earlier: bool,
     /// Where on the strip the first look was. Before it there is nothing, not even a gap.
     pub(super) begins: String,
-    pub(super) pieces: Vec<Piece>,
+    pub(super) pieces: Vec<Segment>,
     /// The latest first.
-    pub(super) stretches: Vec<StretchView>,
+    pub(super) stretches: Vec<TimelineEntry>,
     /// Whether there was more.
     pub(super) cut: bool,
 }
 
 /// A piece of the strip. Percentages of its width.
-pub(super) struct Piece {
+pub(super) struct Segment {
     pub(super) class: &'static str,
     pub(super) x: String,
     pub(super) width: String,
@@ -55,7 +55,7 @@ pub(super) struct Piece {
 }
 
 /// A stretch in words.
-pub(super) struct StretchView {
+pub(super) struct TimelineEntry {
     pub(super) class: &'static str,
     pub(super) from: String,
     pub(super) to: String,
@@ -63,9 +63,9 @@ pub(super) struct StretchView {
     pub(super) lasted: String,
 }
 
-impl SinceView {
+impl StateDuration {
     /// `None` where the history does not say what the verdict does: of a look that somebody could not wait for.
-    pub(super) fn of(history: &History, lease: &str, verdict: &Verdict, now: Now) -> Option<Self> {
+    pub(super) fn of(history: &History, lease: &str, verdict: &Verdict, now: PageClock) -> Option<Self> {
         let since = since(history, lease, verdict)?;
         let sign = if since.is_at_least() { "\u{2265}\u{2009}" } else { "" };
         Some(Self { lasted: format!("{sign}{}", Readable(whole(now.since(since.at)))), at: now.clock(since.at) })
@@ -84,8 +84,8 @@ const fn whole(duration: Duration) -> Duration {
     Duration::from_secs(duration.as_secs())
 }
 
-impl Past {
-    pub(super) fn of(history: &History, lease: &str, verdict: &Verdict, now: Now) -> Self {
+impl Timeline {
+    pub(super) fn of(history: &History, lease: &str, verdict: &Verdict, now: PageClock) -> Self {
         let stretches = history.of(lease);
         let since = since(history, lease, verdict);
         // As much again as the present state has lasted, so that what came before it can be seen.
@@ -106,14 +106,14 @@ impl Past {
     }
 }
 
-fn sentence(since: &Since, state: State, now: Now) -> String {
+fn sentence(since: &Since, state: State, now: PageClock) -> String {
     let at = now.clock(since.at);
-    let seen = format!("Seen as {} since {at} UTC", words::state(state));
+    let seen = format!("Seen as {} since {at} UTC", phrases::state(state));
     match since.before {
         Before::NeverLooked => format!("{seen}, when it was looked at for the first time."),
         Before::Forgotten => format!("{seen} at least; what was before is not kept any more."),
         Before::Other { state, last } => {
-            format!("{seen}; at {} UTC, the look before, it was {}.", now.clock(last), words::state(state))
+            format!("{seen}; at {} UTC, the look before, it was {}.", now.clock(last), phrases::state(state))
         }
         Before::Interrupted { why, from, before } => {
             let from = now.clock(from);
@@ -123,7 +123,7 @@ fn sentence(since: &Since, state: State, now: Now) -> String {
                 None => format!("from {from} UTC until then nothing could be seen"),
             };
             match before {
-                Some(before) => format!("{seen}; {what}. Before that it was {}.", words::state(before)),
+                Some(before) => format!("{seen}; {what}. Before that it was {}.", phrases::state(before)),
                 None => format!("{seen}; {what}."),
             }
         }
@@ -131,11 +131,11 @@ fn sentence(since: &Since, state: State, now: Now) -> String {
 }
 
 /// Where on a strip of this span a time is, in percent of the width.
-fn percent(at: Duration, span: Duration, now: Now) -> f64 {
+fn percent(at: Duration, span: Duration, now: PageClock) -> f64 {
     100.0 - (now.since(at).as_secs_f64() / span.as_secs_f64() * 100.0).min(100.0)
 }
 
-fn piece(stretch: &Stretch, span: Duration, now: Now) -> Option<Piece> {
+fn piece(stretch: &Stretch, span: Duration, now: PageClock) -> Option<Segment> {
     let (from, to) = (percent(stretch.from, span, now), percent(stretch.to, span, now));
     // Nothing is drawn where nobody looked; and what ended before the strip begins is not on it.
     let (class, y, height) = match stretch.seen {
@@ -150,16 +150,16 @@ fn piece(stretch: &Stretch, span: Duration, now: Now) -> Option<Piece> {
     };
     // A single look lasts no time, and is seen all the same.
     let width = (to - from).max(0.3);
-    Some(Piece { class, x: format!("{:.2}", from.min(100.0 - width)), width: format!("{width:.2}"), y, height })
+    Some(Segment { class, x: format!("{:.2}", from.min(100.0 - width)), width: format!("{width:.2}"), y, height })
 }
 
-fn in_words(stretch: &Stretch, now: Now) -> StretchView {
+fn in_words(stretch: &Stretch, now: PageClock) -> TimelineEntry {
     let (class, what) = match stretch.seen {
-        Seen::State(state, reason) => (state.as_str(), format!("{} ({reason})", words::state(state))),
+        Seen::State(state, reason) => (state.as_str(), format!("{} ({reason})", phrases::state(state))),
         Seen::Nothing(Interruption::NotLooked) => ("gap", "nobody looked".to_owned()),
-        Seen::Nothing(Interruption::NotReadable(failure)) => ("unreadable", words::failure(failure).to_owned()),
+        Seen::Nothing(Interruption::NotReadable(failure)) => ("unreadable", phrases::failure(failure).to_owned()),
     };
-    StretchView {
+    TimelineEntry {
         class,
         from: now.clock(stretch.from),
         to: now.clock(stretch.to),
@@ -171,14 +171,14 @@ fn in_words(stretch: &Stretch, now: Now) -> StretchView {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::expose::sample;
+    use crate::expose::testing::snapshots;
 
-    fn of(source: &str, lease: &str) -> (Option<SinceView>, Past) {
-        let looks = sample::looks();
+    fn of(source: &str, lease: &str) -> (Option<StateDuration>, Timeline) {
+        let looks = snapshots::with_history();
         let (snapshot, history) = looks.iter().find(|(snapshot, _)| *snapshot.source == *source).unwrap();
         let status = snapshot.leases.iter().find(|status| *status.lease == *lease).unwrap();
-        let now = sample::now();
-        (SinceView::of(history, lease, &status.verdict, now), Past::of(history, lease, &status.verdict, now))
+        let now = snapshots::now();
+        (StateDuration::of(history, lease, &status.verdict, now), Timeline::of(history, lease, &status.verdict, now))
     }
 
     #[test]
@@ -213,11 +213,14 @@ mod tests {
         let (_, past) = of("jobs", "reindex");
         assert!(!past.earlier);
         assert_eq!(past.begins, past.pieces[0].x, "the line on which a gap shows begins with what was seen first");
-        let mut looks = sample::looks();
+        let mut looks = snapshots::with_history();
         let (snapshot, history) = looks.remove(0);
         let verdict = snapshot.leases.iter().find(|status| *status.lease == *"planner").unwrap().verdict;
-        let later = Now { monotonic: sample::now().monotonic + Duration::from_secs(40 * 24 * 3_600), ..sample::now() };
-        let past = Past::of(&history, "planner", &verdict, later);
+        let later = PageClock {
+            monotonic: snapshots::now().monotonic + Duration::from_secs(40 * 24 * 3_600),
+            ..snapshots::now()
+        };
+        let past = Timeline::of(&history, "planner", &verdict, later);
         assert_eq!((past.earlier, past.begins.as_str(), past.span), (true, "0.00", "30 days"));
     }
 
@@ -226,8 +229,8 @@ mod tests {
         let (_, past) = of("jobs", "reindex");
         let drawn: Vec<_> = past.pieces.iter().map(|piece| (piece.class, piece.x.as_str())).collect();
         assert_eq!(drawn.len(), 2, "{drawn:?}");
-        let ends = |piece: &Piece| piece.x.parse::<f64>().unwrap() + piece.width.parse::<f64>().unwrap();
-        let begins = |piece: &Piece| piece.x.parse::<f64>().unwrap();
+        let ends = |piece: &Segment| piece.x.parse::<f64>().unwrap() + piece.width.parse::<f64>().unwrap();
+        let begins = |piece: &Segment| piece.x.parse::<f64>().unwrap();
         assert!(begins(&past.pieces[1]) - ends(&past.pieces[0]) > 20.0);
         let words: Vec<_> = past.stretches.iter().map(|stretch| stretch.what.as_str()).collect();
         assert_eq!(words, ["active (progressing)", "nobody looked", "active (progressing)"]);
