@@ -1,19 +1,19 @@
-//! What this program was built from and with, as `build/info.rs` found it. What is not known is `unknown`.
+//! Build information, as determined by `build/info.rs`. Unknown values are `unknown`.
 
 /// The version of the package.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");
-/// The commit; `-modified` follows it if the sources were not those of the commit, and `-unchecked` if nobody could tell.
+/// The commit, followed by `-modified` if the sources differ from it, or `-unchecked` if that is not known.
 pub const REVISION: &str = env!("LEASE_EXPORTER_BUILD_REVISION");
-/// The branch; `HEAD` if a commit was checked out and no branch.
+/// The branch; `HEAD` if no branch was checked out.
 pub const BRANCH: &str = env!("LEASE_EXPORTER_BUILD_BRANCH");
-/// The date of the sources, if whoever built it said so.
+/// The date of the sources, from SOURCE_DATE_EPOCH.
 pub const DATE: &str = env!("LEASE_EXPORTER_BUILD_DATE");
 /// The compiler.
 pub const RUSTC: &str = env!("LEASE_EXPORTER_BUILD_RUSTC");
-/// What kind of machine it is for.
+/// The target triple.
 pub const TARGET: &str = env!("LEASE_EXPORTER_BUILD_TARGET");
 
-/// All of it, for `--version`.
+/// All build information, for `--version`.
 pub const DESCRIPTION: &str = concat!(
     env!("CARGO_PKG_VERSION"),
     "\nrevision:  ",

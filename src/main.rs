@@ -3,6 +3,6 @@
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    lease_exporter::panics::tell();
+    lease_exporter::panics::report();
     lease_exporter::command::run(std::env::args_os())
 }

@@ -1,26 +1,26 @@
-//! Panics: each is a bug that ends one request or one reading, and shows as a number and as a place.
+//! Reporting of panics. A panic is a bug that ends one request or one reading.
 //!
-//! What a panic says is never shown: it may repeat what a store holds.
+//! The message of a panic is never shown, because it may contain data of a store.
 
 use std::panic::{self, PanicHookInfo};
 
 use prometheus::IntCounter;
 
-/// Tells of each panic of the process from now on, by its place alone.
-pub fn tell() {
-    panic::set_hook(Box::new(told));
+/// Reports the location of each panic of the process.
+pub fn report() {
+    panic::set_hook(Box::new(report_location));
 }
 
-/// Counts each panic of the process from now on too.
-pub fn count(counter: IntCounter) {
+/// Reports the location of each panic of the process, and counts them.
+pub fn report_and_count(counter: IntCounter) {
     panic::set_hook(Box::new(move |panic| {
         counter.inc();
-        told(panic);
+        report_location(panic);
     }));
 }
 
-#[expect(clippy::print_stderr, reason = "a command that has no log says it where the person looks")]
-fn told(panic: &PanicHookInfo<'_>) {
+#[expect(clippy::print_stderr, reason = "a command without a log reports on standard error")]
+fn report_location(panic: &PanicHookInfo<'_>) {
     let place = panic.location().map_or_else(|| "unknown".to_owned(), ToString::to_string);
     if tracing::enabled!(tracing::Level::ERROR) {
         tracing::error!(place, "a bug: a part of the exporter panicked, and the rest goes on");
@@ -52,17 +52,17 @@ mod tests {
     }
 
     #[test]
-    fn a_panic_is_counted_and_logged_by_its_place_without_what_it_says() {
+    fn a_panic_is_counted_and_logged_with_its_location_and_without_its_message() {
         let (log, counter) = (Log::default(), IntCounter::new("panics", "Panics.").unwrap());
         let subscriber = log::to(log.clone(), Level::Error, Format::Logfmt);
         let before = panic::take_hook();
-        count(counter.clone());
+        report_and_count(counter.clone());
         let unwound = tracing::subscriber::with_default(subscriber, || {
             panic::catch_unwind(|| panic!("planted: what a row held"))
         });
         panic::set_hook(before);
         assert!(unwound.is_err());
-        assert!(counter.get() >= 1, "others may panic meanwhile");
+        assert!(counter.get() >= 1, "other tests may panic at the same time");
         let log = String::from_utf8(log.0.lock().unwrap().clone()).unwrap();
         assert!(log.contains("place=src/panics.rs:") && !log.contains("planted"), "{log}");
     }

@@ -1,4 +1,4 @@
-//! The exporter's own metrics: its build, its configuration, its process.
+//! The exporter's metrics of itself: its build, its configuration and its process.
 
 use prometheus::core::Collector;
 use prometheus::proto::{MetricFamily, MetricType};
@@ -7,79 +7,82 @@ use prometheus::{Gauge, GaugeVec, IntCounter, IntGauge, Opts, Registry, TextEnco
 use crate::expose::{FamilyMetadata, FamilyType, Format};
 use crate::{build_info, clock};
 
-/// The exporter's own metrics.
+/// The exporter's metrics of itself.
 #[derive(Clone, Debug)]
 pub struct SelfMetrics {
     registry: Registry,
-    config: Loads,
+    config: ReloadMetrics,
     panics: IntCounter,
 }
 
-/// What is told of a file that is loaded again while the exporter runs. A clone tells of the same.
+/// The metrics of a file that is reloaded while the exporter runs. Clones share the metrics.
 #[derive(Clone, Debug)]
-pub struct Loads {
+pub struct ReloadMetrics {
     successful: IntGauge,
     success: Gauge,
 }
 
-impl Loads {
-    /// Of a file that has just been loaded.
-    fn of(registry: &Registry, [successful, success]: [&str; 2], file: &str) -> prometheus::Result<Self> {
+impl ReloadMetrics {
+    /// Registers the metrics of a file that has just been loaded.
+    fn register(registry: &Registry, [successful, success]: [&str; 2], file: &str) -> prometheus::Result<Self> {
         let successful = IntGauge::new(successful, format!("Whether the last attempt to load {file} succeeded."))?;
         let success = Gauge::new(success, format!("When {file} was last loaded."))?;
         registry.register(Box::new(successful.clone()))?;
         registry.register(Box::new(success.clone()))?;
-        let loads = Self { successful, success };
-        loads.succeeded();
-        Ok(loads)
+        let metrics = Self { successful, success };
+        metrics.succeeded();
+        Ok(metrics)
     }
 
-    /// Notes that the file was loaded now.
+    /// Records that the file has been loaded.
     pub fn succeeded(&self) {
         self.successful.set(1);
         self.success.set(clock::unix_seconds());
     }
 
-    /// Notes that the file could not be loaded now, so that what was loaded before stays.
+    /// Records that the file could not be loaded, so that its previous content stays in effect.
     pub fn failed(&self) {
         self.successful.set(0);
     }
 }
 
-/// What is told of the web configuration. A clone tells of the same.
+/// The metrics of the web configuration. Clones share the metrics.
 #[derive(Clone, Debug)]
-pub struct WebLoads {
-    loads: Loads,
-    /// Without labels; a vector because without TLS there is nothing to tell.
+pub struct WebConfigMetrics {
+    reload: ReloadMetrics,
+    /// A vector without labels, because the metric is absent without TLS.
     not_after: GaugeVec,
 }
 
-impl WebLoads {
-    fn of(registry: &Registry, [successful, success, not_after]: [&str; 3]) -> prometheus::Result<Self> {
+impl WebConfigMetrics {
+    fn register(registry: &Registry, [successful, success, not_after]: [&str; 3]) -> prometheus::Result<Self> {
         let help = "When the first of the certificates that the exporter presents runs out.";
         let not_after = GaugeVec::new(Opts::new(not_after, help), &[])?;
         registry.register(Box::new(not_after.clone()))?;
-        Ok(Self { loads: Loads::of(registry, [successful, success], "the web configuration")?, not_after })
+        Ok(Self {
+            reload: ReloadMetrics::register(registry, [successful, success], "the web configuration")?,
+            not_after,
+        })
     }
 
-    /// Notes that the file was loaded now, and when the first of its certificates runs out, if it has any.
+    /// Records that the file has been loaded, and when the first of its certificates expires, if it has any.
     pub fn succeeded(&self, not_after: Option<f64>) {
-        self.loads.succeeded();
+        self.reload.succeeded();
         match not_after {
             Some(time) => self.not_after.with_label_values::<&str>(&[]).set(time),
             None => self.not_after.reset(),
         }
     }
 
-    /// Notes that the file could not be loaded now, so that what was loaded before stays.
+    /// Records that the file could not be loaded, so that its previous content stays in effect.
     pub fn failed(&self) {
-        self.loads.failed();
+        self.reload.failed();
     }
 }
 
 impl SelfMetrics {
-    /// The names of its metrics, but for `process_*`. Those of the web configuration are there if there is one, and
-    /// that of its certificates if it has any.
+    /// The names of the metrics, except `process_*`. The metrics of the web configuration exist only if there is one, and
+    /// that of the certificates only if there are any.
     pub const NAMES: [&'static str; 7] = [
         "lease_exporter_build_info",
         "lease_exporter_panics_total",
@@ -90,10 +93,10 @@ impl SelfMetrics {
         "lease_exporter_web_certificate_not_after_timestamp_seconds",
     ];
 
-    /// Metrics of an exporter whose configuration has just been loaded.
+    /// The metrics of an exporter whose configuration has just been loaded.
     ///
     /// # Errors
-    /// Never in practice: when two metrics have one name.
+    /// If two metrics have the same name, which is a bug.
     pub fn new() -> prometheus::Result<Self> {
         let [build, panics, successful, success, ..] = Self::NAMES;
         let registry = Registry::new();
@@ -118,32 +121,32 @@ impl SelfMetrics {
         for collector in collectors {
             registry.register(collector)?;
         }
-        let config = Loads::of(&registry, [successful, success], "the configuration")?;
+        let config = ReloadMetrics::register(&registry, [successful, success], "the configuration")?;
         Ok(Self { registry, config, panics })
     }
 
-    /// What is told of the configuration.
+    /// The metrics of the configuration.
     #[must_use]
-    pub const fn config(&self) -> &Loads {
+    pub const fn config(&self) -> &ReloadMetrics {
         &self.config
     }
 
-    /// What is told of the web configuration from now on, which has just been loaded.
+    /// Registers the metrics of the web configuration, which has just been loaded.
     ///
     /// # Errors
-    /// When this was asked for before.
-    pub fn web_config(&self) -> prometheus::Result<WebLoads> {
+    /// If they are registered already.
+    pub fn web_config(&self) -> prometheus::Result<WebConfigMetrics> {
         let [.., successful, success, not_after] = Self::NAMES;
-        WebLoads::of(&self.registry, [successful, success, not_after])
+        WebConfigMetrics::register(&self.registry, [successful, success, not_after])
     }
 
-    /// What counts panics.
+    /// The counter of panics.
     #[must_use]
     pub fn panics(&self) -> IntCounter {
         self.panics.clone()
     }
 
-    /// Its metrics in one of the formats.
+    /// The metrics in an exposition format.
     #[must_use]
     pub fn text(&self, format: Format) -> String {
         self.registry.gather().iter().map(|family| text(family, format)).collect()
@@ -160,9 +163,9 @@ fn text(family: &MetricFamily, format: Format) -> String {
     let named = name.strip_suffix("_total").unwrap_or(name);
     let unit = ["seconds", "bytes"].into_iter().find(|unit| named.ends_with(&format!("_{unit}")));
     let mut text = FamilyMetadata { name, help: family.help(), family_type, unit }.header(format);
-    // Only a family without samples cannot be encoded, and none of these is.
+    // Encoding fails only for a family without samples, which the registry does not return.
     let encoded = TextEncoder::new().encode_to_string(std::slice::from_ref(family)).unwrap_or_default();
-    // Its own headers are of text format 0.0.4.
+    // The encoder's headers are those of text format 0.0.4, whatever the format.
     text.extend(encoded.split_inclusive('\n').filter(|line| !line.starts_with('#')));
     text
 }
@@ -172,36 +175,36 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_file_that_is_not_there_is_told_nothing_of_and_one_that_was_refused_keeps_its_time() {
-        let own = SelfMetrics::new().unwrap();
-        let told = |name: &str| {
-            let text = own.text(Format::Text);
+    fn metrics_of_an_absent_file_are_absent_and_a_failed_reload_keeps_the_time_of_success() {
+        let metrics = SelfMetrics::new().unwrap();
+        let value = |name: &str| {
+            let text = metrics.text(Format::Text);
             text.lines().find_map(|line| line.strip_prefix(&format!("{name} "))).map(|value| value.parse().unwrap())
         };
         let [.., successful, success, not_after] = SelfMetrics::NAMES;
-        assert_eq!((told(successful), told(success)), (None, None::<f64>));
-        let loads = own.web_config().unwrap();
-        let loaded = told(success);
-        assert_eq!(told(successful), Some(1.0));
+        assert_eq!((value(successful), value(success)), (None, None::<f64>));
+        let web = metrics.web_config().unwrap();
+        let loaded = value(success);
+        assert_eq!(value(successful), Some(1.0));
         assert!(loaded.is_some_and(|time| time > 1e9), "{loaded:?}");
-        loads.failed();
-        assert_eq!((told(successful), told(success)), (Some(0.0), loaded));
-        assert_eq!(told(SelfMetrics::NAMES[2]), Some(1.0), "the other file is not meant");
-        assert_eq!(told(not_after), None, "without TLS there is no certificate");
-        loads.succeeded(Some(2e9));
-        assert_eq!((told(successful), told(not_after)), (Some(1.0), Some(2e9)));
-        loads.failed();
-        assert_eq!(told(not_after), Some(2e9), "it is still presented");
-        loads.succeeded(None);
-        assert_eq!(told(not_after), None);
-        assert!(own.web_config().is_err(), "two would tell of one");
+        web.failed();
+        assert_eq!((value(successful), value(success)), (Some(0.0), loaded));
+        assert_eq!(value(SelfMetrics::NAMES[2]), Some(1.0), "the other file is not affected");
+        assert_eq!(value(not_after), None, "without TLS there is no certificate");
+        web.succeeded(Some(2e9));
+        assert_eq!((value(successful), value(not_after)), (Some(1.0), Some(2e9)));
+        web.failed();
+        assert_eq!(value(not_after), Some(2e9), "the certificate is still in use");
+        web.succeeded(None);
+        assert_eq!(value(not_after), None);
+        assert!(metrics.web_config().is_err(), "they are registered already");
     }
 
     #[test]
-    fn both_formats_have_the_same_samples_and_the_headers_of_their_own() {
-        let own = SelfMetrics::new().unwrap();
+    fn both_formats_have_the_same_samples_and_their_own_headers() {
+        let metrics = SelfMetrics::new().unwrap();
         let samples = |format| -> Vec<String> {
-            let text = own.text(format);
+            let text = metrics.text(format);
             let samples = text.lines().filter(|line| !line.starts_with('#'));
             samples.map(|line| line.split(' ').next().unwrap_or_default().to_owned()).collect()
         };
@@ -223,7 +226,7 @@ mod tests {
                 ],
             ),
         ] {
-            let text = own.text(format);
+            let text = metrics.text(format);
             let heads: Vec<_> = text.lines().filter(|line| line.starts_with("# TYPE ")).collect();
             assert_eq!(heads.iter().collect::<std::collections::BTreeSet<_>>().len(), heads.len(), "{text}");
             for line in lines {

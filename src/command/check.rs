@@ -10,7 +10,7 @@ use super::exposed_secrets::ExposedSecret;
 use super::manual::Manual;
 use super::print::print;
 use super::serve::{CONFIG_FILE, block_on};
-use super::terminal::Waiting;
+use super::terminal::ProgressLine;
 use super::web_config;
 use super::{Failure, sources};
 use crate::config::{Config, Origin, Source};
@@ -60,7 +60,7 @@ pub(super) struct Arguments {
 
 pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     if let Some(file) = sources::given(arguments.web_config_file.as_deref()) {
-        print(&web_config::checked(file)?)?;
+        print(&web_config::check(file)?)?;
         if sources::given(arguments.config_file.as_deref()).is_none() {
             return Ok(Exit::Ok);
         }
@@ -99,7 +99,7 @@ fn introduction(source: &Source) -> String {
 /// Reads all sources side by side, and tells of each as soon as those before it are told.
 async fn connect(config: &Config) -> Result<Exit, Failure> {
     let shown = |source: &Source| DisplayName(&source.name).to_string();
-    let waiting = Waiting::begin("reading", config.sources.iter().map(shown));
+    let progress = ProgressLine::start("reading", config.sources.iter().map(shown));
     let readings: Vec<_> = config.sources.iter().map(|source| tokio::spawn(read(source))).collect();
     let mut well = true;
     for (source, reading) in config.sources.iter().zip(readings) {
@@ -107,8 +107,8 @@ async fn connect(config: &Config) -> Result<Exit, Failure> {
         let read = reading.await.map_err(|_| Failure::System(format!("{}: reading it panicked", shown(source))))?;
         well &= read.as_ref().is_ok_and(|taken| taken.reading.rejected.is_empty() && taken.reading.over_limit == 0);
         let text = introduction(source) + &came(&read);
-        waiting.done(&shown(source));
-        waiting.aside(|| print(&text))?;
+        progress.remove(&shown(source));
+        progress.suspend(|| print(&text))?;
     }
     Ok(if well { Exit::Ok } else { Exit::Unknown })
 }

@@ -1,13 +1,11 @@
-//! `lease-exporter completions`: the command line completed by a shell.
+//! `lease-exporter completions`: completion scripts for shells.
 
-use std::fmt::Write as _;
-
-use clap::{Args, Command, CommandFactory as _};
+use clap::{Arg, Args, Command, CommandFactory as _};
 use clap_complete::{Shell, generate};
 
 use super::exit::Exit;
 use super::manual::Manual;
-use super::print::print;
+use super::print::print_bytes;
 use super::{CommandLine, Failure};
 
 pub(super) const MANUAL: Manual = Manual {
@@ -20,10 +18,10 @@ pub(super) const MANUAL: Manual = Manual {
     exits: &[(Exit::Ok, "the script was printed")],
 };
 
-/// Print a script that has a shell complete this command line.
+/// Print a script that lets a shell complete this command line.
 ///
-/// It completes commands, options, and values such as the names of presets. The Debian package has it installed already
-/// for bash, zsh and fish.
+/// It completes commands, options, and values such as the names of presets. The Debian package installs it for
+/// bash, zsh and fish.
 #[derive(Clone, Debug, Args)]
 #[command(after_long_help = MANUAL.help())]
 pub(super) struct Arguments {
@@ -34,44 +32,51 @@ pub(super) struct Arguments {
 
 pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     let mut command = CommandLine::command();
+    // The generator for bash is inconsistent about hyphens in names, so `BASH` registers the function for the program.
+    let name = if arguments.shell == Shell::Bash { "lease_exporter" } else { "lease-exporter" };
     let mut script = Vec::new();
-    generate(arguments.shell, &mut command, "lease-exporter", &mut script);
-    let script = String::from_utf8_lossy(&script);
-    print(&match arguments.shell {
-        Shell::Bash => mended_for_bash(&script),
-        Shell::Fish => mended_for_fish(&script, &command),
-        _ => script.into_owned(),
-    })?;
+    generate(arguments.shell, &mut command, name, &mut script);
+    match arguments.shell {
+        Shell::Bash => script.extend_from_slice(BASH.as_bytes()),
+        Shell::Fish => script.extend_from_slice((FISH.to_owned() + &fish_values(&command)).as_bytes()),
+        _ => {}
+    }
+    print_bytes(&script)?;
     Ok(Exit::Ok)
 }
 
-/// What is generated knows one name for the state after a command and goes by another, if the program's own name has a
-/// hyphen; and it knows `--option value` alone, for bash takes `--option=value` for three words.
-fn mended_for_bash(script: &str) -> String {
-    let words_at_equals_signs = "    prev=\"$3\"
-    if [[ \"${prev}\" == = ]]; then
-        prev=\"${COMP_WORDS[COMP_CWORD-2]}\"
+/// Bash splits `--option=value` into three words, of which the generated function expects two.
+const BASH: &str = r#"
+_lease_exporter_words() {
+    local prev="$3"
+    if [[ "${prev}" == = ]]; then
+        prev="${COMP_WORDS[COMP_CWORD-2]}"
     fi
-";
-    script.replace("lease__subcmd__exporter", "lease__exporter").replacen("    prev=\"$3\"\n", words_at_equals_signs, 1)
+    _lease_exporter "$1" "$2" "${prev}"
 }
 
-/// What is generated has options parsed by a part of fish that refuses dots in their names, and leaves out the values of
-/// what is no option. A command comes before all options, so none needs to be parsed to find it.
-fn mended_for_fish(script: &str, command: &Command) -> String {
-    let parsed = "    argparse -s (__fish_lease_exporter_global_optspecs) -- $cmd 2>/dev/null\n    or return\n";
-    let first = "    string match -q -- '-*' \"$cmd[1]\"\n    and return\n    set argv $cmd\n";
-    let mut script = script.replacen(parsed, first, 1);
-    for of in command.get_subcommands() {
-        let values = of.get_positionals().flat_map(|argument| argument.get_possible_values());
+complete -F _lease_exporter_words -o nosort -o bashdefault -o default lease-exporter
+"#;
+
+/// Replaces the generated function, which parses options with `argparse`: fish allows no dots in their names there. The
+/// command precedes all options, so no options need be parsed.
+const FISH: &str = r#"
+function __fish_lease_exporter_needs_command
+    set -l cmd (commandline -opc)
+    set -q cmd[2]; or return 0
+    string match -q -- '-*' "$cmd[2]"; and return 0
+    echo $cmd[2]
+    return 1
+end
+"#;
+
+/// The possible values of positional arguments, which the generator for fish leaves out.
+fn fish_values(command: &Command) -> String {
+    let lines = command.get_subcommands().filter_map(|subcommand| {
+        let values = subcommand.get_positionals().flat_map(Arg::get_possible_values);
         let values = values.map(|value| value.get_name().to_owned()).collect::<Vec<_>>().join(" ");
-        if !values.is_empty() {
-            let name = of.get_name();
-            let _ = writeln!(
-                script,
-                "complete -c lease-exporter -n \"__fish_lease_exporter_using_subcommand {name}\" -f -a \"{values}\""
-            );
-        }
-    }
-    script
+        let condition = format!("__fish_lease_exporter_using_subcommand {}", subcommand.get_name());
+        (!values.is_empty()).then(|| format!("complete -c lease-exporter -n \"{condition}\" -f -a \"{values}\"\n"))
+    });
+    lines.collect()
 }

@@ -1,26 +1,21 @@
-//! `lease-exporter demo`: the exporter at work on two schedulers of its own, without any configuration.
+//! `lease-exporter demo`: the exporter and two schedulers, without any configuration.
 //!
-//! Everything in it is the real thing: the schedulers follow the reference protocol on a store of their own, and the
-//! exporter is configured by a file, reads that store and serves, just as it does elsewhere. What the terminal shows of
-//! the lease is what the exporter says at that moment.
+//! The schedulers follow the reference protocol on a new store. The exporter reads its configuration from a file, and
+//! reads the store and serves as it always does. The terminal shows the lease's state as the exporter reports it.
 
-mod acts;
-mod by_hand;
-mod cast;
-mod ending;
-mod feed;
-mod introduction;
-mod own_store;
-mod pace;
-mod player;
-mod relay;
-mod shown;
-mod stage;
-mod story;
+mod access;
+mod actions;
+mod commands;
+mod environment;
+mod output;
+mod producer;
+mod runner;
+mod scenario;
+mod schedulers;
+mod speed;
+mod store;
 #[cfg(test)]
 mod tests;
-mod voice;
-mod way;
 
 use std::io::{self, Write};
 use std::net::{Ipv4Addr, SocketAddr};
@@ -37,23 +32,22 @@ use tokio_util::sync::CancellationToken;
 use super::exit::Exit;
 use super::exporter::Exporter;
 use super::manual::{Manual, NO_COLOR};
-use super::print::written;
+use super::print::write_result;
 use super::serve::{block_on, serve};
 use super::signals::Signals;
-use super::terminal::{Waiting, shows_colour};
+use super::terminal::{ProgressLine, supports_colour};
 use super::{Failure, sources};
 use crate::lease::State;
 use crate::log;
 use crate::scheduler::StoreAddress;
 use crate::web::Settings;
 
-use cast::Cast;
-use ending::Ending;
-use feed::Feed;
-use pace::Pace;
-use player::Player;
-use stage::Stage;
-use voice::Voice;
+use environment::DemoEnvironment;
+use output::Output;
+use producer::WorkProducer;
+use runner::{ScenarioRunner, Setup};
+use schedulers::SchedulerPair;
+use speed::Speed;
 
 pub(super) const MANUAL: Manual = Manual {
     examples: &[
@@ -82,8 +76,8 @@ pub(super) const MANUAL: Manual = Manual {
 #[command(after_long_help = MANUAL.help())]
 pub(super) struct Arguments {
     /// How many times as fast as usual, from 0.1 to 20
-    #[arg(long, value_name = "NUMBER", default_value = "1", value_parser = pace::parse)]
-    speed: Pace,
+    #[arg(long, value_name = "NUMBER", default_value = "1", value_parser = speed::parse)]
+    speed: Speed,
 
     /// The port to serve on, on 127.0.0.1 alone; 0 for any that is free
     #[arg(long, value_name = "NUMBER", default_value_t = 10987)]
@@ -107,7 +101,7 @@ pub(super) struct Arguments {
 }
 
 impl Arguments {
-    /// The server; `None` for a file of the demo's own.
+    /// The server of the store; `None` for an SQLite file.
     fn server(&self) -> Result<Option<StoreAddress>, Failure> {
         let Some(url) = &self.store else { return Ok(None) };
         match StoreAddress::parse(url, self.password_file.clone()) {
@@ -120,80 +114,81 @@ impl Arguments {
     }
 }
 
-/// How long answers under way may take at the end; they change nothing.
-const LAST_ANSWERS: Duration = Duration::from_secs(1);
+/// How long responses in progress may take at the end.
+const DRAIN_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// What came of the demo.
+/// The outcome of a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Outcome {
-    /// The states that were expected and shown, in order.
+    /// The expected states that were shown, in order.
     shown: Vec<State>,
-    /// How often something expected did not come.
+    /// The number of expected events that did not happen.
     missed: usize,
 }
 
-/// Shows it until it is over, or someone has seen enough.
+/// Runs the demo until it ends or a signal arrives.
 pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     log::start(log::Level::Warn, log::Format::Logfmt);
     let stdout = io::stdout();
-    let colour = shows_colour(&stdout);
-    block_on(until_signalled(arguments, Voice::new(stdout, colour)))?
+    let colour = supports_colour(&stdout);
+    block_on(until_signalled(arguments, Output::new(stdout, colour)))?
 }
 
-/// A first signal lets it clean up; a second one ends it where it is.
-async fn until_signalled(arguments: &Arguments, voice: Voice<impl Write>) -> Result<Exit, Failure> {
-    // When the terminal's window is closed, that must leave nothing behind either.
-    let signals = Signals::also(&[SignalKind::hangup()])?;
+/// A first signal lets the demo clean up; a second one ends it at once.
+async fn until_signalled(arguments: &Arguments, output: Output<impl Write>) -> Result<Exit, Failure> {
+    // Closing the terminal's window sends SIGHUP, after which the demo must clean up as well.
+    let signals = Signals::with(&[SignalKind::hangup()])?;
     let stop = CancellationToken::new();
-    match signals.end(stop.clone(), show(arguments, voice, stop.clone())).await {
-        Some(outcome) if stop.is_cancelled() => outcome.map(|_| Exit::Ok),
-        Some(outcome) => {
-            outcome.map(|outcome| if arguments.once && outcome.missed > 0 { Exit::Unhealthy } else { Exit::Ok })
-        }
-        None => Ok(Exit::Abandoned),
-    }
+    let Some(result) = signals.run(stop.clone(), show(arguments, output, stop.clone())).await else {
+        return Ok(Exit::Abandoned);
+    };
+    let missed = result?.missed;
+    let is_unhealthy = arguments.once && missed > 0 && !stop.is_cancelled();
+    Ok(if is_unhealthy { Exit::Unhealthy } else { Exit::Ok })
 }
 
-/// Sets the stage, plays the story and clears everything away, whatever came of it.
+/// Creates the environment, runs the scenario and cleans up in any case.
 ///
-/// It blocks for some milliseconds here and there, so it runs on a thread that serves nobody.
-async fn show(arguments: &Arguments, voice: Voice<impl Write>, stop: CancellationToken) -> Result<Outcome, Failure> {
-    let pace = arguments.speed;
+/// This future blocks for some milliseconds at times, so it must run on a thread that serves no requests.
+async fn show(arguments: &Arguments, output: Output<impl Write>, stop: CancellationToken) -> Result<Outcome, Failure> {
+    let speed = arguments.speed;
     let store = arguments.server()?;
     let listener = listen(arguments.port).await?;
     let address = listener.local_addr().map_err(|error| Failure::System(format!("cannot listen: {error}")))?;
-    let waiting = Waiting::begin("preparing", ["the store".to_owned()]);
-    let stage = Stage::set(pace, arguments.keep, store).await?;
-    drop(waiting);
-    let config = sources::configuration(&stage.config_file())?;
+    let progress = ProgressLine::start("preparing", ["the store".to_owned()]);
+    let environment = DemoEnvironment::create(speed, arguments.keep, store).await?;
+    drop(progress);
+    let config = sources::configuration(&environment.config_file())?;
     let observer = sources::passing_observer(&config)?;
     let exporter = Exporter::new(observer.clone())?;
-    // Not `stop` itself: a server that ends before it is told to is a failure.
+    // A token apart from `stop`: if the server ends before `close` is cancelled, that is a failure.
     let close = CancellationToken::new();
     let mut server = tokio::spawn(serve(listener, Arc::new(exporter), Settings::default(), close.clone()));
-    let cast = Cast::start(&stage, pace, config.token_key.as_ref())?;
-    let feed = Feed::start(stage.store().clone(), pace)?;
-    let mut player = Player::new(&stage, &cast, &feed, &observer, pace, voice);
+    let schedulers = SchedulerPair::start(environment.store(), speed, config.token_key.as_ref())?;
+    let producer = WorkProducer::start(environment.store().clone(), speed)?;
+    let setup =
+        Setup { environment: &environment, schedulers: &schedulers, producer: &producer, observer: &observer, speed };
+    let mut runner = ScenarioRunner::new(setup, output);
 
-    let played = tokio::select! {
-        told = player.play(address, arguments.once) => Ok(told),
+    let run = tokio::select! {
+        printed = runner.run(address, arguments.once) => Ok(printed),
         () = stop.cancelled() => Ok(Ok(())),
         _ = &mut server => Err(Failure::System("the server ended unexpectedly".to_owned())),
     };
-    let (mut voice, outcome) = player.finish();
+    let (mut output, outcome) = runner.finish();
     close.cancel();
-    let stopped = tokio::task::spawn_blocking(move || feed.stop().and(cast.stop()));
-    let serves = played.is_ok();
-    let others_left = async move {
-        let served = async { if serves { timeout(LAST_ANSWERS, server).await.is_ok() } else { true } };
-        let (stopped, _) = tokio::join!(stopped, served);
+    let threads = tokio::task::spawn_blocking(move || producer.stop().and(schedulers.stop()));
+    let is_serving = run.is_ok();
+    let users_stopped = async move {
+        let drained = async { is_serving && timeout(DRAIN_TIMEOUT, server).await.is_ok() };
+        let (stopped, _) = tokio::join!(threads, drained);
         let stopped = stopped.is_ok_and(|stopped| stopped.is_ok());
         stopped.then_some(()).ok_or_else(|| Failure::System("a scheduler ended unexpectedly".to_owned()))
     };
-    let Ending { cleared, told } = ending::end(stage, others_left, &mut voice).await;
-    let told = played?.and(told);
-    cleared?;
-    written(told)?;
+    let (cleaned_up, printed) = environment.finish(users_stopped, &mut output).await;
+    let printed = run?.and(printed);
+    cleaned_up?;
+    write_result(printed)?;
     Ok(outcome)
 }
 

@@ -1,22 +1,22 @@
-//! How a command ends: every exit code that there is, and what it means to scripts.
+//! The exit codes of all commands.
 
 use std::process::ExitCode;
 
-/// How a command ends.
+/// An exit code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
 pub enum Exit {
-    /// As it should.
+    /// The command succeeded.
     Ok = 0,
-    /// What was looked at is not as it should be.
+    /// A lease is stalled or has no leader, or a check failed.
     Unhealthy = 1,
-    /// Whether it is could not be told.
+    /// The state of a lease or of a source is unknown.
     Unknown = 2,
-    /// What was typed or configured is wrong: for whoever did.
+    /// The command line or the configuration is wrong.
     Configuration = 3,
-    /// The system did not let it: for whoever runs the machine.
+    /// The operating system refused an operation.
     System = 4,
-    /// Told twice to stop, it left without clearing away: 128 and SIGINT, as shells have it.
+    /// A second signal ended the command before it had cleaned up: 128 plus SIGINT, as in shells.
     Abandoned = 130,
 }
 

@@ -1,4 +1,4 @@
-//! What the exporter shows, under the configuration that holds now.
+//! The exporter under its current configuration.
 
 use std::sync::{Arc, PoisonError, RwLock};
 
@@ -10,32 +10,32 @@ use crate::observer::{CachedReading, Encoded, NotConfigured, Observer, PartialVi
 use crate::self_metrics::SelfMetrics;
 use crate::web::{Content, Scrape};
 
-/// What the exporter shows: its sources, and itself.
+/// The content that the exporter serves: its sources and its own metrics.
 #[derive(Debug)]
 pub(super) struct Exporter {
     observer: RwLock<Observer>,
-    own: SelfMetrics,
+    self_metrics: SelfMetrics,
 }
 
 impl Exporter {
-    /// An exporter whose configuration has just been loaded.
+    /// An exporter with a configuration that has just been loaded.
     pub(super) fn new(observer: Observer) -> Result<Self, Failure> {
-        let own = SelfMetrics::new().map_err(|error| Failure::System(format!("cannot count: {error}")))?;
-        Ok(Self { observer: RwLock::new(observer), own })
+        let self_metrics =
+            SelfMetrics::new().map_err(|error| Failure::System(format!("cannot create metrics: {error}")))?;
+        Ok(Self { observer: RwLock::new(observer), self_metrics })
     }
 
-    /// What counts of itself.
-    pub(super) const fn own(&self) -> &SelfMetrics {
-        &self.own
+    pub(super) const fn self_metrics(&self) -> &SelfMetrics {
+        &self.self_metrics
     }
 
-    /// Who observes now. Whoever has asked goes on with the same one, whatever follows it.
+    /// The current observer. The caller keeps it even if it is replaced.
     pub(super) fn observer(&self) -> Observer {
-        // It is only ever replaced as a whole, so a panic elsewhere leaves nothing half done.
+        // The observer is only replaced as a whole, so a panic cannot leave it inconsistent.
         self.observer.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Has another observe from now on.
+    /// Replaces the observer.
     pub(super) fn replace(&self, observer: Observer) {
         *self.observer.write().unwrap_or_else(PoisonError::into_inner) = observer;
     }
@@ -50,7 +50,7 @@ impl Content for Exporter {
         let Scrape { sources, format, encoding } = scrape;
         let observer = self.observer().chosen(&sources)?;
         let observed = observer.observe(deadline).await;
-        let rest = vec![self.own.text(format).into(), Bytes::from_static(format.end().as_bytes())];
+        let rest = vec![self.self_metrics.text(format).into(), Bytes::from_static(format.end().as_bytes())];
         Ok(observer.metrics(&observed, format, encoding, rest).await)
     }
 

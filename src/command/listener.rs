@@ -1,8 +1,8 @@
-//! Where the exporter listens: on addresses and paths of its own choice, or on the sockets that systemd passes.
+//! Listening sockets: bound to the configured addresses, or passed by systemd.
 
 mod address;
-mod passed;
 mod path;
+mod systemd;
 
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, ToSocketAddrs as _};
@@ -16,12 +16,12 @@ use crate::{log, web};
 use address::Address;
 use path::SocketFile;
 
-/// Where to listen.
+/// Options of the listening sockets.
 #[derive(Clone, Debug, Args)]
 pub(super) struct ListenArguments {
     /// An address to serve on, or a Unix socket; without a host, all of this machine's; may be given several times
     ///
-    /// A name stands for one address: its first of IPv4, or else its first.
+    /// A name with several addresses stands for one of them: the first IPv4 address, or else the first.
     #[arg(
         long = "web.listen-address",
         value_name = "[HOST]:PORT|unix:PATH",
@@ -35,14 +35,14 @@ pub(super) struct ListenArguments {
     systemd_socket: bool,
 }
 
-/// A socket that listens.
+/// A listening socket.
 #[derive(Debug)]
 enum Socket {
     Tcp(TcpListener),
     Unix(UnixListener),
 }
 
-/// Sockets that listen, and the files that go with them.
+/// Listening sockets, and the files of the Unix sockets among them.
 #[derive(Debug)]
 pub(super) struct Sockets {
     sockets: Vec<Socket>,
@@ -50,17 +50,17 @@ pub(super) struct Sockets {
 }
 
 impl ListenArguments {
-    /// Listens. Comes before any thread is started, because it takes the variables that speak of a passed socket out of
-    /// the environment, and because the rights of a socket's file are those of the process when it is made.
+    /// Binds the sockets. Must be called before any thread is started, because it changes the environment variables of
+    /// passed sockets and the umask.
     pub(super) fn listen(&self) -> Result<Sockets, Failure> {
         if self.systemd_socket {
-            return Ok(Sockets { sockets: passed::sockets()?, files: Vec::new() });
+            return Ok(Sockets { sockets: systemd::sockets()?, files: Vec::new() });
         }
         let (mut sockets, mut files) = (Vec::new(), Vec::new());
         for address in &self.addresses {
             sockets.push(match address {
                 Address::Tcp(address) => Socket::Tcp(bind(*address)?),
-                Address::Named(name, port) => Socket::Tcp(bind(resolved(name, *port)?)?),
+                Address::Named(name, port) => Socket::Tcp(bind(resolve(name, *port)?)?),
                 Address::Unix(path) => {
                     let (socket, file) = path::bind(path)?;
                     files.push(file);
@@ -69,35 +69,35 @@ impl ListenArguments {
             });
         }
         for socket in &sockets {
-            socket.have_many_wait();
+            socket.extend_backlog();
         }
         Ok(Sockets { sockets, files })
     }
 }
 
 impl Sockets {
-    /// Has the runtime that this is called in accept connections on them, and says where they are. Their files are to be
-    /// kept for as long.
+    /// Registers the sockets with the current runtime and logs their addresses. The caller must keep the files while the
+    /// listeners are in use.
     pub(super) fn accepting(self) -> Result<(Vec<web::Listener>, Vec<SocketFile>), Failure> {
         let listeners: io::Result<_> = self.sockets.into_iter().map(Socket::accepting).collect();
         Ok((listeners.map_err(cannot_listen)?, self.files))
     }
 }
 
-/// How many connections may wait to be accepted, unless the system's own limit is lower. Those beyond would have to try
-/// again after a second, and then after two more.
-const QUEUE: i32 = 4096;
+/// How many connections may wait to be accepted; the system may have a lower limit. Further connections are retried after
+/// one second or more.
+const BACKLOG: i32 = 4096;
 
 impl Socket {
-    /// Has more connections wait than the standard library would, which takes 128.
-    fn have_many_wait(&self) {
-        // To listen again changes nothing else.
-        let made = match self {
-            Self::Tcp(socket) => rustix::net::listen(socket, QUEUE),
-            Self::Unix(socket) => rustix::net::listen(socket, QUEUE),
+    /// Increases the backlog, which the standard library sets to 128.
+    fn extend_backlog(&self) {
+        // A second call of `listen` only changes the backlog.
+        let extended = match self {
+            Self::Tcp(socket) => rustix::net::listen(socket, BACKLOG),
+            Self::Unix(socket) => rustix::net::listen(socket, BACKLOG),
         };
-        if let Err(error) = made {
-            tracing::debug!(%error, "the queue of connections could not be made longer");
+        if let Err(error) = extended {
+            tracing::debug!(%error, "the backlog could not be increased");
         }
     }
 
@@ -119,8 +119,8 @@ impl Socket {
     }
 }
 
-/// The address of a name of this machine.
-fn resolved(name: &str, port: u16) -> Result<SocketAddr, Failure> {
+/// Resolves a name of this machine.
+fn resolve(name: &str, port: u16) -> Result<SocketAddr, Failure> {
     let cannot = |why: &str| {
         Failure::System(format!("cannot listen on {name}:{port}: {why}; give an address with --web.listen-address"))
     };
@@ -128,7 +128,7 @@ fn resolved(name: &str, port: u16) -> Result<SocketAddr, Failure> {
     address::preferred(addresses).ok_or_else(|| cannot("the name has no address"))
 }
 
-/// Listens on an address; where a machine has no IPv6, every address means every IPv4 address.
+/// Binds an address. On a machine without IPv6, `[::]` is replaced by `0.0.0.0`.
 fn bind(address: SocketAddr) -> Result<TcpListener, Failure> {
     let listener = match TcpListener::bind(address) {
         Err(_) if address.ip() == IpAddr::V6(Ipv6Addr::UNSPECIFIED) => {
@@ -141,7 +141,6 @@ fn bind(address: SocketAddr) -> Result<TcpListener, Failure> {
     })
 }
 
-/// When the system refuses what it never refuses to a socket that is sound.
 fn cannot_listen(error: io::Error) -> Failure {
     Failure::System(format!("cannot listen: {error}"))
 }
@@ -162,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn hundreds_of_connections_wait_to_be_accepted() {
+    fn hundreds_of_connections_can_wait_to_be_accepted() {
         let CommandLine { listen } = CommandLine::parse_from(["test", "--web.listen-address=127.0.0.1:0"]);
         let sockets = listen.listen().unwrap().sockets;
         let [Socket::Tcp(socket)] = &sockets[..] else { panic!("{sockets:?}") };

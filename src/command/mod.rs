@@ -1,4 +1,4 @@
-//! The command line: what was typed made into one command, and what came of it into an exit code.
+//! The command line: parses the arguments, runs one command and returns its exit code.
 
 mod check;
 mod completions;
@@ -66,19 +66,19 @@ enum Command {
     Man(man::Arguments),
 }
 
-/// Why a command failed: who must act, and so the exit code.
+/// Why a command failed. The variant says who must act, and so determines the exit code.
 #[derive(Debug, Error)]
 pub enum Failure {
-    /// What was typed or configured is wrong: for whoever did.
+    /// The command line or the configuration is wrong; the caller must correct it.
     #[error("{0}")]
     Configuration(String),
-    /// The system did not let it: for whoever runs the machine.
+    /// The operating system refused an operation; the operator of the machine must act.
     #[error("{0}")]
     System(String),
 }
 
 impl Failure {
-    /// How the command ends.
+    /// The exit code.
     #[must_use]
     pub const fn exit(&self) -> Exit {
         match self {
@@ -94,27 +94,27 @@ impl From<scheduler::Error> for Failure {
     }
 }
 
-/// The same error, with a way out where clap gives none: options of the exporter itself stand before a command.
-fn with_tip(mut told: clap::Error) -> clap::Error {
-    if told.kind() == ErrorKind::ArgumentConflict
-        && let Some(ContextValue::String(command)) = told.get(ContextKind::InvalidSubcommand)
+/// Adds a tip to the error for an option before a command, for which clap has none.
+fn with_tip(mut error: clap::Error) -> clap::Error {
+    if error.kind() == ErrorKind::ArgumentConflict
+        && let Some(ContextValue::String(command)) = error.get(ContextKind::InvalidSubcommand)
     {
         let tip = format!("options go after the command: `lease-exporter {command} [OPTIONS]`");
-        told.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip.into()]));
+        error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip.into()]));
     }
-    told
+    error
 }
 
-/// Runs what the command line says.
+/// Runs the command that the arguments name.
 #[must_use]
-#[expect(clippy::print_stderr, reason = "a command that fails says why, once, where the person looks")]
+#[expect(clippy::print_stderr, reason = "a command that fails reports the reason on standard error")]
 pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     let command_line = match CommandLine::try_parse_from(arguments) {
         Ok(command_line) => command_line,
-        Err(told) => {
-            let told = with_tip(told);
-            let exit = match told.print() {
-                _ if told.use_stderr() => Exit::Configuration,
+        Err(error) => {
+            let error = with_tip(error);
+            let exit = match error.print() {
+                _ if error.use_stderr() => Exit::Configuration,
                 Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
                     eprintln!("lease-exporter: cannot write to standard output: {error}");
                     Exit::System

@@ -1,4 +1,6 @@
-//! What a service manager is told of the exporter, as `sd_notify(3)` describes.
+//! State notifications to the service manager, as described in `sd_notify(3)`.
+//!
+//! The `sd-notify` crate does not support abstract socket names, which some service managers use.
 
 use std::env;
 use std::ffi::OsStr;
@@ -11,62 +13,55 @@ use std::pin::pin;
 use tokio_util::sync::CancellationToken;
 use tracing::warn;
 
-/// The service manager that waits to be told, if there is one.
+/// The socket of the service manager, if there is one.
 #[derive(Clone, Debug)]
-pub(super) struct Notify(Option<SocketAddr>);
+pub(super) struct ServiceManager(Option<SocketAddr>);
 
-impl Notify {
-    /// The one that `NOTIFY_SOCKET` names.
+impl ServiceManager {
+    /// The service manager whose socket `NOTIFY_SOCKET` names.
     pub(super) fn from_environment() -> Self {
-        let Some(named) = env::var_os("NOTIFY_SOCKET").filter(|named| !named.is_empty()) else { return Self(None) };
-        match address(&named) {
-            Ok(address) => Self(Some(address)),
-            Err(error) => {
-                warn!(%error, "NOTIFY_SOCKET is no socket; the service manager is told nothing");
-                Self(None)
-            }
-        }
+        let Some(name) = env::var_os("NOTIFY_SOCKET").filter(|name| !name.is_empty()) else { return Self(None) };
+        let address = address(&name)
+            .inspect_err(|error| warn!(%error, "NOTIFY_SOCKET is no socket; the service manager is told nothing"));
+        Self(address.ok())
     }
 
-    /// The exporter serves, by the newest configuration that can be used.
+    /// The exporter serves the newest valid configuration.
     pub(super) fn ready(&self) {
-        self.tell("READY=1");
+        self.notify("READY=1");
     }
 
-    /// It loads its configuration again, until it is ready.
+    /// The exporter reloads its configuration.
     pub(super) fn reloading(&self) {
-        self.tell("RELOADING=1");
+        self.notify("RELOADING=1");
     }
 
-    /// Does the work to its end: tells that it begins, and that it was asked to stop.
-    pub(super) async fn of<T>(&self, work: impl Future<Output = T>, stop: &CancellationToken) -> T {
+    /// Runs the server: notifies that it is ready, and that it is stopping once `stop` is cancelled.
+    pub(super) async fn run<T>(&self, server: impl Future<Output = T>, stop: &CancellationToken) -> T {
         self.ready();
-        let mut work = pin!(work);
+        let mut server = pin!(server);
         tokio::select! {
-            // Work that has nothing to finish ends at once when it is asked to.
+            // A server without open connections ends as soon as `stop` is cancelled.
             biased;
-            () = stop.cancelled() => self.tell("STOPPING=1"),
-            done = &mut work => return done,
+            () = stop.cancelled() => self.notify("STOPPING=1"),
+            done = &mut server => return done,
         }
-        work.await
+        server.await
     }
 
-    fn tell(&self, state: &str) {
-        let Some(manager) = &self.0 else { return };
-        if let Err(error) = send(manager, state) {
+    fn notify(&self, state: &str) {
+        let Some(address) = &self.0 else { return };
+        let sent = UnixDatagram::unbound().and_then(|socket| socket.send_to_addr(state.as_bytes(), address));
+        if let Err(error) = sent {
             warn!(%error, state, "the service manager could not be told");
         }
     }
 }
 
-/// A path, or `@` and a name in the abstract namespace.
-fn address(named: &OsStr) -> io::Result<SocketAddr> {
-    match named.as_bytes() {
+/// The address of a path, or of `@` and a name in the abstract namespace.
+fn address(name: &OsStr) -> io::Result<SocketAddr> {
+    match name.as_bytes() {
         [b'@', name @ ..] => SocketAddr::from_abstract_name(name),
-        _ => SocketAddr::from_pathname(named),
+        _ => SocketAddr::from_pathname(name),
     }
-}
-
-fn send(manager: &SocketAddr, state: &str) -> io::Result<()> {
-    UnixDatagram::unbound()?.send_to_addr(state.as_bytes(), manager).map(drop)
 }

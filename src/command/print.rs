@@ -4,30 +4,30 @@ use std::io::{self, ErrorKind, Write as _};
 
 use super::Failure;
 
-/// Whether anybody reads on.
+/// Whether the reader of standard output is still there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Reader {
-    There,
-    /// Whoever read it has seen enough, as `head` has: not a failure of anybody's.
-    Gone,
+pub(super) enum Pipe {
+    Open,
+    /// The reader has closed the pipe, as `head` does. This is not a failure.
+    Closed,
 }
 
-/// Prints a text, at once.
-pub(super) fn print(text: &str) -> Result<Reader, Failure> {
+/// Prints a text and flushes it.
+pub(super) fn print(text: &str) -> Result<Pipe, Failure> {
     print_bytes(text.as_bytes())
 }
 
-/// The same for what need not be text.
-pub(super) fn print_bytes(bytes: &[u8]) -> Result<Reader, Failure> {
+/// Prints bytes and flushes them.
+pub(super) fn print_bytes(bytes: &[u8]) -> Result<Pipe, Failure> {
     let mut out = io::stdout().lock();
-    written(out.write_all(bytes).and_then(|()| out.flush()))
+    write_result(out.write_all(bytes).and_then(|()| out.flush()))
 }
 
-/// What came of writing to standard output.
-pub(super) fn written(result: io::Result<()>) -> Result<Reader, Failure> {
+/// Converts the result of writing to standard output.
+pub(super) fn write_result(result: io::Result<()>) -> Result<Pipe, Failure> {
     match result {
-        Ok(()) => Ok(Reader::There),
-        Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(Reader::Gone),
+        Ok(()) => Ok(Pipe::Open),
+        Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(Pipe::Closed),
         Err(error) => Err(Failure::System(format!("cannot write to standard output: {error}"))),
     }
 }

@@ -10,7 +10,7 @@ use tokio::sync::mpsc;
 
 use super::exit::Exit;
 use super::manual::Manual;
-use super::terminal::Waiting;
+use super::terminal::ProgressLine;
 use crate::scheduler::{
     Event, Instance, InstanceToken, InvalidAddress, InvalidTiming, InvalidToken, Panicked, ProtocolError, Running,
     StoreAddress, Timing, start,
@@ -137,9 +137,9 @@ pub fn run(args: Args) -> Result<Exit, Error> {
     };
     let store = StoreAddress::parse(&args.store, args.password_file)?;
     // Now and here, so that what is wrong with the store ends the process; later failures are waited out.
-    let waiting = Waiting::begin("opening", ["the store".to_owned()]);
+    let progress = ProgressLine::start("opening", ["the store".to_owned()]);
     let opened = if args.create { store.create() } else { store.open() };
-    drop(waiting);
+    drop(progress);
     drop(opened.map_err(|error| Error::Store { error, hint: hint(&store, error) })?);
 
     let runtime = runtime::Builder::new_current_thread()

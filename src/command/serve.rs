@@ -1,26 +1,27 @@
-//! `lease-exporter --config.file=FILE`: serves until it is told to stop.
+//! `lease-exporter --config.file=FILE`: serves until a signal ends it.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
 use clap::Args;
+use tokio::signal::unix::SignalKind;
 use tokio_util::sync::CancellationToken;
 
 use super::exit::Exit;
 use super::exporter::Exporter;
 use super::listener::ListenArguments;
 use super::manual::{Manual, NO_COLOR};
-use super::notify::Notify;
-use super::reload::Reload;
-use super::signals::{Signals, hangups};
+use super::notify::ServiceManager;
+use super::reload::ConfigReloader;
+use super::signals::{self, Signals};
 use super::web_config;
 use super::{Failure, sources};
 use crate::web::config::Watched;
 use crate::web::{self, Authenticator, Limits, Listener, Reloader, Router, Settings};
 use crate::{log, panics};
 
-/// The variable that names the configuration.
+/// The environment variable of the configuration's path.
 pub(super) const CONFIG_FILE: (&str, &str) =
     ("LEASE_EXPORTER_CONFIG_FILE", "the configuration, unless --config.file names one");
 
@@ -40,7 +41,7 @@ pub(super) const MANUAL: Manual = Manual {
         ("SSL_CERT_FILE, SSL_CERT_DIR", "the certificates to trust stores by, in place of the system's"),
         NO_COLOR,
     ],
-    // Those of every command, for whoever looks for them here.
+    // The exit codes of all commands.
     exits: &[
         (Exit::Ok, "all is well, or it was told to stop"),
         (Exit::Unhealthy, "status: a lease is stalled or has no leader; demo --once: it did not show what it should"),
@@ -49,7 +50,7 @@ pub(super) const MANUAL: Manual = Manual {
     ],
 };
 
-/// How the exporter serves.
+/// Options of the exporter.
 #[derive(Clone, Debug, Args)]
 pub(super) struct Arguments {
     /// The configuration: what to read, and the limits of each lease; SIGHUP loads it again
@@ -69,11 +70,11 @@ pub(super) struct Arguments {
     web_config_file: Option<PathBuf>,
 
     /// The path to serve the metrics under
-    #[arg(long = "web.telemetry-path", value_name = "PATH", default_value = "/metrics", value_parser = path)]
+    #[arg(long = "web.telemetry-path", value_name = "PATH", default_value = "/metrics", value_parser = parse_path)]
     telemetry_path: String,
 
     /// The most requests that may look at sources at once; more are refused; 0 for no limit
-    #[arg(long = "web.max-requests", value_name = "NUMBER", default_value = "40", value_parser = most_requests)]
+    #[arg(long = "web.max-requests", value_name = "NUMBER", default_value = "40", value_parser = parse_max_requests)]
     max_requests: usize,
 
     /// Let a POST to /-/reload load the configuration again, as SIGHUP does
@@ -91,7 +92,7 @@ pub(super) struct Arguments {
     log: LogArguments,
 }
 
-/// How the exporter logs.
+/// Options of the log.
 #[derive(Clone, Copy, Debug, Args)]
 pub(super) struct LogArguments {
     /// Log messages of this level and above
@@ -109,15 +110,15 @@ impl LogArguments {
     }
 }
 
-fn most_requests(text: &str) -> Result<usize, String> {
+fn parse_max_requests(text: &str) -> Result<usize, String> {
     text.parse().map_err(|_| "write a whole number, like `40`, or `0` for no limit".to_owned())
 }
 
-fn path(text: &str) -> Result<String, String> {
+fn parse_path(text: &str) -> Result<String, String> {
     let Some(names) = text.strip_prefix('/').filter(|names| !names.is_empty()) else {
         return Err("a path starts with `/` and names something, like `/metrics`".to_owned());
     };
-    // What browsers and proxies leave as it is, alone and as a relative link.
+    // Characters that browsers and proxies do not escape, also in a relative link.
     let plain = |letter: char| letter.is_ascii_alphanumeric() || "-._~".contains(letter);
     if names.split('/').any(|name| matches!(name, "" | "." | "..") || !name.chars().all(plain)) {
         return Err("a path has letters, digits and `-._~` after each `/`, like `/metrics`".to_owned());
@@ -128,9 +129,9 @@ fn path(text: &str) -> Result<String, String> {
     Ok(text.to_owned())
 }
 
-/// Serves until SIGTERM or SIGINT. What keeps it from that is in its log, for those who read that and no terminal.
+/// Serves until SIGTERM or SIGINT. A failure is logged, because a service has no terminal.
 pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
-    // What is missing on the command line is told like everything else that was typed wrong.
+    // A missing option is reported on the terminal, like other errors of the command line.
     sources::named(arguments.config_file.as_deref())?;
     arguments.log.start();
     let Err(failure) = serve_until_signalled(arguments) else { return Ok(Exit::Ok) };
@@ -141,79 +142,76 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
 }
 
 fn serve_until_signalled(arguments: &Arguments) -> Result<(), Failure> {
-    let (mut reload, observer) = Reload::first(arguments.config_file.as_deref())?;
+    let (mut reloader, observer) = ConfigReloader::load(arguments.config_file.as_deref())?;
     let exporter = Arc::new(Exporter::new(observer)?);
-    panics::count(exporter.own().panics());
+    panics::report_and_count(exporter.self_metrics().panics());
     let settings = Settings {
         telemetry_path: arguments.telemetry_path.clone(),
         max_requests: arguments.max_requests,
         probes: arguments.probes,
         ..Settings::default()
     };
-    let (reloader, requests) = Reloader::new();
+    let (trigger, requests) = Reloader::new();
     let mut router = Router::new(Arc::clone(&exporter), settings);
     if arguments.lifecycle {
-        router = router.with_reloader(reloader.clone());
+        router = router.with_reloader(trigger.clone());
     }
     let authenticator = match sources::given(arguments.web_config_file.as_deref()) {
         None => Authenticator::open(router),
         Some(file) => {
-            let watched = watched(file, &exporter)?;
-            reload = reload.beside(Arc::clone(&watched));
-            Authenticator::watched(router, watched, sources::random_bytes()?)
+            let web = load_web_config(file, &exporter)?;
+            reloader = reloader.with_web_config(Arc::clone(&web));
+            Authenticator::watched(router, web, sources::random_bytes()?)
         }
     };
-    web_config::announce(reload.protection());
-    let (sockets, notify) = (arguments.listen.listen()?, Notify::from_environment());
+    web_config::log_protection(reloader.protection());
+    let (sockets, manager) = (arguments.listen.listen()?, ServiceManager::from_environment());
     block_on(async {
-        // Before anybody can know that it is there: without this, a signal would end it there and then.
-        let (hangups, signals, stop) = (hangups()?, Signals::also(&[])?, CancellationToken::new());
+        // Before the sockets accept connections: until signals are registered, SIGHUP would end the process.
+        let hangups = signals::stream(SignalKind::hangup())?;
+        let (signals, stop) = (Signals::with(&[])?, CancellationToken::new());
         let (listeners, _files) = sockets.accepting()?;
-        let serving = notify.of(web::serve(listeners, Arc::new(authenticator), Limits::default(), stop.clone()), &stop);
-        let work = async {
+        let server = web::serve(listeners, Arc::new(authenticator), Limits::default(), stop.clone());
+        let command = async {
             tokio::select! {
-                () = serving => {}
-                never = reload.at_each(hangups, requests, &exporter, &notify) => match never {},
+                () = manager.run(server, &stop) => {}
+                never = reloader.run(hangups, requests, &exporter, &manager) => match never {},
             }
         };
-        // Whoever asks twice does not want to wait for requests under way.
-        let _ = signals.end(stop.clone(), work).await;
+        // After a second signal, requests in progress are abandoned.
+        let _ = signals.run(stop.clone(), command).await;
         Ok::<_, Failure>(())
     })??;
-    // The last line, after whatever was held back.
+    // Flushes suppressed lines, so that the next one is the last.
     log::finish();
     tracing::info!(target: log::ACT, "stopped");
     Ok(())
 }
 
-/// The web configuration, loaded for the first time.
-fn watched(file: &Path, exporter: &Exporter) -> Result<Arc<Watched>, Failure> {
-    let watched = Watched::first(file).map_err(|error| Failure::Configuration(error.to_string()))?;
-    let loads = exporter.own().web_config().map_err(|error| Failure::System(format!("cannot count: {error}")))?;
-    watched.held().warn();
-    Ok(Arc::new(watched.telling(loads)))
+/// Loads the web configuration for the first time.
+fn load_web_config(file: &Path, exporter: &Exporter) -> Result<Arc<Watched>, Failure> {
+    let web = Watched::first(file).map_err(|error| Failure::Configuration(error.to_string()))?;
+    let metrics = exporter.self_metrics().web_config();
+    let metrics = metrics.map_err(|error| Failure::System(format!("cannot create metrics: {error}")))?;
+    web.held().warn();
+    Ok(Arc::new(web.telling(metrics)))
 }
 
-/// Two threads that answer; reading and rendering have theirs beside them.
-fn runtime() -> Result<tokio::runtime::Runtime, Failure> {
-    tokio::runtime::Builder::new_multi_thread()
+/// Runs a command on a runtime whose two threads serve requests; files are read and metrics rendered on blocking threads.
+/// Reads in progress at the end are abandoned: they have no effect, and may be stuck in the file system.
+pub(super) fn block_on<T>(command: impl Future<Output = T>) -> Result<T, Failure> {
+    let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
         .thread_keep_alive(Duration::from_secs(60))
         .enable_all()
         .build()
-        .map_err(|error| Failure::System(format!("cannot start: {error}")))
-}
-
-/// Runs a command to its end. A read still under way then is not waited for: it changes nothing, and may be stuck in
-/// the file system.
-pub(super) fn block_on<T>(command: impl Future<Output = T>) -> Result<T, Failure> {
-    let runtime = runtime()?;
+        .map_err(|error| Failure::System(format!("cannot start: {error}")))?;
     let done = runtime.block_on(command);
     runtime.shutdown_background();
     Ok(done)
 }
 
-/// Serves what an exporter shows until shutdown, to anybody.
+/// Serves an exporter without authentication until shutdown.
 pub(super) async fn serve(
     listener: impl Into<Listener>,
     exporter: Arc<Exporter>,
@@ -229,24 +227,24 @@ mod tests {
     use super::*;
 
     #[test]
-    fn how_many_requests_is_a_number_and_what_is_none_is_told() {
-        assert_eq!((most_requests("0"), most_requests("40")), (Ok(0), Ok(40)));
+    fn the_limit_of_requests_is_a_whole_number() {
+        assert_eq!((parse_max_requests("0"), parse_max_requests("40")), (Ok(0), Ok(40)));
         for wrong in ["", "-1", "4.5", "many", "99999999999999999999"] {
-            assert!(most_requests(wrong).is_err_and(|told| told.contains("whole number")), "{wrong}");
+            assert!(parse_max_requests(wrong).is_err_and(|message| message.contains("whole number")), "{wrong}");
         }
     }
 
     #[test]
-    fn the_metrics_are_where_every_client_finds_them_and_nothing_else_is() {
+    fn the_metrics_path_is_unambiguous_and_not_otherwise_used() {
         for sound in ["/metrics", "/a/b-c_d.e~f", "/-/metrics", "/leases"] {
-            assert_eq!(path(sound).as_deref(), Ok(sound));
+            assert_eq!(parse_path(sound).as_deref(), Ok(sound));
         }
         let no_paths = ["", "/", "metrics", "//metrics", "/metrics/", "/a//b", "/./a", "/a/..", "/a b", "/a?b", "/a#b"];
-        // A relative link to `/a:b` would name a scheme; what is not ASCII, or escaped, comes in more than one form.
+        // A relative link to `/a:b` would name a scheme. Escaped and non-ASCII paths have more than one form.
         for wrong in
             no_paths.into_iter().chain(["/a:b", "/m%65trics", "/mé", "/lease", "/-/reload", "/leases/a/b/live"])
         {
-            assert!(path(wrong).is_err(), "{wrong}");
+            assert!(parse_path(wrong).is_err(), "{wrong}");
         }
     }
 }

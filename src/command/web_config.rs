@@ -1,4 +1,4 @@
-//! What is said of the web configuration.
+//! Reports on the web configuration.
 
 use std::path::Path;
 
@@ -8,15 +8,20 @@ use super::Failure;
 use crate::clock;
 use crate::web::config::{Protection, WebConfig};
 
-/// Has the log say what is asked of whoever comes.
-pub(super) fn announce(protection: Protection) {
-    let word = |on| if on { "on" } else { "off" };
+/// Logs which protection the server requires of clients.
+pub(super) fn log_protection(protection: Protection) {
+    let switch = |on| if on { "on" } else { "off" };
     let Protection { tls, client_certificates, users } = protection;
-    info!(tls = word(tls), client_certificates = word(client_certificates), users, "what whoever connects must have");
+    info!(
+        tls = switch(tls),
+        client_certificates = switch(client_certificates),
+        users,
+        "protection of the web interface"
+    );
 }
 
-/// What `check` says of a file, a line each.
-pub(super) fn checked(path: &Path) -> Result<String, Failure> {
+/// The report of `check` on a file.
+pub(super) fn check(path: &Path) -> Result<String, Failure> {
     let config = WebConfig::load(path).map_err(|error| Failure::Configuration(error.to_string()))?;
     let mut text = format!("The web configuration is well formed: {}.\n", config.protection());
     for warning in config.warnings(clock::unix_seconds()) {

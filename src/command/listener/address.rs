@@ -1,9 +1,9 @@
-//! An address as it is typed.
+//! Addresses as written on the command line.
 
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 use std::path::PathBuf;
 
-/// Where to listen.
+/// An address to listen on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Address {
     Tcp(SocketAddr),
@@ -13,10 +13,11 @@ pub(super) enum Address {
 }
 
 impl Address {
-    /// An address as Prometheus exporters take it, where `:10987` is every address of the machine; or `unix:` and a path.
+    /// Parses an address in the form of Prometheus exporters, where `:10987` means all addresses of the machine, or `unix:`
+    /// followed by a path.
     pub(super) fn parse(text: &str) -> Result<Self, String> {
         if let Some(path) = text.strip_prefix("unix:") {
-            // `unix:///run/x.sock` is how others write it.
+            // Other programs write `unix:///run/x.sock`.
             let path = if path.starts_with("///") { &path[2..] } else { path };
             if path.is_empty() || path.ends_with('/') || path.starts_with("//") {
                 return Err("`unix:` needs the path of a socket; write `unix:/run/lease-exporter.sock`".to_owned());
@@ -39,14 +40,14 @@ impl Address {
     }
 }
 
-/// Whether it may be the name of a machine. One that ends in a number is an address that went wrong.
+/// Whether the text may be a host name. A text that ends in a number is a malformed address.
 fn is_name(text: &str) -> bool {
     let plain = |letter: char| letter.is_ascii_alphanumeric() || "-._".contains(letter);
     let last = text.trim_end_matches('.').rsplit('.').next().unwrap_or_default();
     !last.is_empty() && !last.bytes().all(|byte| byte.is_ascii_digit()) && text.chars().all(plain)
 }
 
-/// The one of a name's addresses that Go listens on: the first of IPv4, or else the first.
+/// The address to listen on for a name, as chosen by Go: the first IPv4 address, or else the first.
 pub(super) fn preferred(addresses: impl IntoIterator<Item = SocketAddr>) -> Option<SocketAddr> {
     let mut addresses = addresses.into_iter();
     let first = addresses.next()?;
@@ -58,7 +59,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn addresses_as_exporters_take_them_and_paths() {
+    fn addresses_of_exporters_and_paths_are_parsed() {
         for (text, address) in [
             (":1", Address::Tcp("[::]:1".parse().unwrap())),
             ("localhost:1", Address::Tcp("127.0.0.1:1".parse().unwrap())),
@@ -92,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn of_a_name_s_addresses_the_first_of_ipv4_is_preferred() {
+    fn the_first_ipv4_address_of_a_name_is_preferred() {
         let preferred = |addresses: &[&str]| {
             preferred(addresses.iter().map(|address| address.parse().unwrap())).map(|address| address.to_string())
         };

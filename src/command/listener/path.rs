@@ -1,4 +1,4 @@
-//! A socket with a path: who may use it, and what becomes of its file.
+//! Unix sockets: their permissions and files.
 
 use std::fs;
 use std::io::ErrorKind;
@@ -11,21 +11,21 @@ use rustix::process::umask;
 
 use crate::command::Failure;
 
-/// The exporter's user and group may connect, nobody else: rights of files are all that such a socket has.
-const OTHERS: Mode = Mode::XUSR.union(Mode::XGRP).union(Mode::RWXO);
+/// The umask for socket files: only the exporter's user and group may connect.
+const UMASK: Mode = Mode::XUSR.union(Mode::XGRP).union(Mode::RWXO);
 
-/// The file of a socket, removed with this.
+/// The file of a socket, removed when this is dropped.
 #[derive(Debug)]
 pub(in crate::command) struct SocketFile {
     path: PathBuf,
-    /// Its device and number there, which another of its name would not have.
+    /// Device and inode, so that another file of the same name is not removed.
     identity: (u64, u64),
 }
 
 impl Drop for SocketFile {
     fn drop(&mut self) {
         if identity_of(&self.path) == Some(self.identity) {
-            // Where it cannot be removed, the next start replaces it.
+            // If the removal fails, the next start replaces the file.
             let _ = fs::remove_file(&self.path);
         }
     }
@@ -35,7 +35,7 @@ fn identity_of(path: &Path) -> Option<(u64, u64)> {
     fs::symlink_metadata(path).ok().map(|metadata| (metadata.dev(), metadata.ino()))
 }
 
-/// Listens on a path. A file that a process left there which no longer listens is replaced; nothing else is.
+/// Binds a path. The socket file of a process that has ended is replaced; any other file is an error.
 pub(super) fn bind(path: &Path) -> Result<(UnixListener, SocketFile), Failure> {
     let cannot = |why: &str| {
         Failure::System(format!(
@@ -43,9 +43,9 @@ pub(super) fn bind(path: &Path) -> Result<(UnixListener, SocketFile), Failure> {
             path.display()
         ))
     };
-    let before = umask(OTHERS);
+    let before = umask(UMASK);
     let bound = match UnixListener::bind(path) {
-        Err(error) if error.kind() == ErrorKind::AddrInUse => match left_over(path) {
+        Err(error) if error.kind() == ErrorKind::AddrInUse => match remove_stale(path) {
             Ok(()) => UnixListener::bind(path).map_err(|error| cannot(&error.to_string())),
             Err(why) => Err(cannot(why)),
         },
@@ -57,8 +57,8 @@ pub(super) fn bind(path: &Path) -> Result<(UnixListener, SocketFile), Failure> {
     Ok((socket, SocketFile { path: path.to_owned(), identity }))
 }
 
-/// Removes what a process left that no longer listens.
-fn left_over(path: &Path) -> Result<(), &'static str> {
+/// Removes the socket file of a process that has ended.
+fn remove_stale(path: &Path) -> Result<(), &'static str> {
     let is_socket = fs::symlink_metadata(path).is_ok_and(|metadata| metadata.file_type().is_socket());
     if !is_socket {
         return Err("there is a file of this name that is no socket");

@@ -1,8 +1,8 @@
-//! `lease-exporter status`: what the exporter would say, once or again and again, as a table.
+//! `lease-exporter status`: the states of all leases as a table, once or repeatedly.
 
-mod changes;
+mod change_log;
 mod frame;
-mod looks;
+mod readings;
 mod watch;
 
 use std::io;
@@ -15,7 +15,7 @@ use super::exit::Exit;
 use super::manual::{Manual, NO_COLOR};
 use super::print::print;
 use super::serve::{CONFIG_FILE, LogArguments, block_on};
-use super::terminal::{Style, can_rewrite, shows_colour};
+use super::terminal::{can_rewrite, paint_part, state_style, supports_colour};
 use super::{Failure, sources};
 use crate::duration::{Zero, duration};
 use crate::expose::{StateCounts, table};
@@ -69,32 +69,32 @@ pub(super) struct Arguments {
     log: LogArguments,
 }
 
-/// Looking more often would be all that the machine does.
-const SHORTEST: Duration = Duration::from_millis(100);
+/// The shortest interval, which limits the load on the machine and the stores.
+const MIN_INTERVAL: Duration = Duration::from_millis(100);
 
 fn interval(text: &str) -> Result<Duration, String> {
     match duration(text, Zero::Refused) {
-        Ok(interval) if interval < SHORTEST => Err("it must be at least `100ms`".to_owned()),
+        Ok(interval) if interval < MIN_INTERVAL => Err("it must be at least `100ms`".to_owned()),
         interval => interval.map_err(|fault| fault.to_string()),
     }
 }
 
 pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
-    let draws = arguments.watch.is_some() && can_rewrite(&io::stdout());
-    // A log on the same terminal would be written into the table, which says of each source what is wrong.
-    if !(draws && can_rewrite(&io::stderr())) {
+    let is_full_screen = arguments.watch.is_some() && can_rewrite(&io::stdout());
+    // The log would overwrite a table on the same terminal. The table shows the problems of sources as well.
+    if !(is_full_screen && can_rewrite(&io::stderr())) {
         arguments.log.start();
     }
     let config = sources::configuration(sources::named(arguments.config_file.as_deref())?)?;
     let observer = sources::passing_observer(&config)?;
     match arguments.watch {
-        Some(every) if draws => block_on(watch::drawn(&observer, every))?,
-        Some(every) => block_on(watch::told(&observer, every))?,
+        Some(every) if is_full_screen => block_on(watch::draw_repeatedly(&observer, every))?,
+        Some(every) => block_on(watch::print_changes(&observer, every))?,
         None => {
-            let looks = block_on(looks::once(&observer))?;
-            let snapshots: Vec<_> = looks.iter().map(|look| &*look.snapshot).collect();
-            print(&text(&snapshots, shows_colour(&io::stdout())))?;
-            Ok(exit(&snapshots))
+            let readings = block_on(readings::read_once(&observer))?;
+            let snapshots: Vec<_> = readings.iter().map(|reading| &*reading.snapshot).collect();
+            print(&text(&snapshots, supports_colour(&io::stdout())))?;
+            Ok(exit_code(&snapshots))
         }
     }
 }
@@ -104,26 +104,26 @@ fn text(snapshots: &[&SourceSnapshot], colour: bool) -> String {
     let leases: Vec<_> =
         snapshots.iter().flat_map(|snapshot| snapshot.leases.iter().map(|status| (*snapshot, status))).collect();
     for line in table::lines(&leases, table::NameWidth::Full) {
-        text.push_str(&if colour { painted(&line.text, &line) } else { line.text });
+        text.push_str(&if colour { paint_state(&line.text, &line) } else { line.text });
         text.push('\n');
     }
     text
 }
 
-/// A line, or what is left of it, with the word for its state in its colour.
-fn painted(text: &str, line: &table::Line) -> String {
+/// The text of a line, which may have been cut, with its state coloured.
+fn paint_state(text: &str, line: &table::Line) -> String {
     match &line.state {
-        Some((state, place)) => Style::Of(*state).paint_part(text, place),
+        Some((state, range)) => paint_part(state_style(*state), text, range),
         None => text.to_owned(),
     }
 }
 
-/// The exit code for what was seen.
-fn exit(snapshots: &[&SourceSnapshot]) -> Exit {
+/// The exit code for these snapshots.
+fn exit_code(snapshots: &[&SourceSnapshot]) -> Exit {
     let counts = StateCounts::of(snapshots);
     let any = |state| counts.in_state(state) > 0;
-    let unread = snapshots.iter().any(|snapshot| snapshot.health.outcome.is_err());
-    if unread || any(State::Unknown) {
+    let has_failed = snapshots.iter().any(|snapshot| snapshot.health.outcome.is_err());
+    if has_failed || any(State::Unknown) {
         Exit::Unknown
     } else if any(State::Stalled) || any(State::NoLeader) {
         Exit::Unhealthy

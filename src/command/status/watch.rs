@@ -1,4 +1,4 @@
-//! Looks again and again until a signal, and shows what was seen: drawn over and over, or told line by line.
+//! `lease-exporter status --watch`: reads until a signal, and draws a table or prints changes.
 
 use std::io::{Stdout, stdout};
 use std::os::fd::AsFd as _;
@@ -12,181 +12,181 @@ use tokio::time::{MissedTickBehavior, interval};
 use tokio_util::sync::CancellationToken;
 
 use super::super::exit::Exit;
-use super::super::print::{Reader, print, written};
-use super::super::signals::{Signals, heard};
-use super::super::terminal::{Screen, Size, shows_colour};
-use super::changes::Changes;
-use super::exit;
-use super::frame::{Shown, frame};
-use super::looks::{Event, Look, Often, begin};
+use super::super::print::{Pipe, print, write_result};
+use super::super::signals::{self, Signals};
+use super::super::terminal::{Screen, Size, supports_colour};
+use super::change_log::ChangeLog;
+use super::exit_code;
+use super::frame::{FrameContent, frame};
+use super::readings::{ReadEvent, read_sources};
 use crate::clock;
 use crate::command::Failure;
 use crate::expose::DisplayName;
 use crate::lease::SourceSnapshot;
 use crate::observer::{CachedReading, Observer};
 
-/// A look that takes longer is worth a word, which is renewed as often.
-const LONG: Duration = Duration::from_secs(1);
+/// A reading that takes longer is shown as pending. The frame is then redrawn at this interval.
+const SLOW: Duration = Duration::from_secs(1);
 
-/// Draws what is seen on the terminal that standard output is, until a signal.
-pub(super) async fn drawn(observer: &Observer, every: Duration) -> Result<Exit, Failure> {
-    until_a_signal(|stop| draw(observer, every, stop)).await
+/// Draws a table on the terminal until a signal.
+pub(super) async fn draw_repeatedly(observer: &Observer, every: Duration) -> Result<Exit, Failure> {
+    until_signalled(|stop| draw_until(observer, every, stop)).await
 }
 
-/// Tells what changes on standard output, until a signal or until nobody reads it.
-pub(super) async fn told(observer: &Observer, every: Duration) -> Result<Exit, Failure> {
-    until_a_signal(|stop| tell(observer, every, stop)).await
+/// Prints changes until a signal, or until the reader closes the pipe.
+pub(super) async fn print_changes(observer: &Observer, every: Duration) -> Result<Exit, Failure> {
+    until_signalled(|stop| print_until(observer, every, stop)).await
 }
 
-async fn until_a_signal<Seen>(see: impl FnOnce(CancellationToken) -> Seen) -> Result<Exit, Failure>
+async fn until_signalled<F>(watch: impl FnOnce(CancellationToken) -> F) -> Result<Exit, Failure>
 where
-    Seen: Future<Output = Result<Exit, Failure>>,
+    F: Future<Output = Result<Exit, Failure>>,
 {
-    let (signals, stop) = (Signals::also(&[])?, CancellationToken::new());
-    let done = signals.end(stop.clone(), see(stop)).await;
-    // Told twice at once, it did not even look at what it had seen.
+    let (signals, stop) = (Signals::with(&[])?, CancellationToken::new());
+    let done = signals.run(stop.clone(), watch(stop)).await;
+    // After a second signal, the last states are not known.
     done.unwrap_or(Ok(Exit::Unknown))
 }
 
-async fn tell(observer: &Observer, every: Duration, stop: CancellationToken) -> Result<Exit, Failure> {
-    let mut sources = Sources::of(observer);
-    let mut changes: Vec<Changes> = sources.0.iter().map(|_| Changes::default()).collect();
-    let mut looks = begin(observer, Often::Every(every));
+async fn print_until(observer: &Observer, every: Duration, stop: CancellationToken) -> Result<Exit, Failure> {
+    let mut sources = SourceReadings::new(observer);
+    let mut logs: Vec<ChangeLog> = sources.0.iter().map(|_| ChangeLog::default()).collect();
+    let mut events = read_sources(observer, Some(every));
     loop {
-        let look = tokio::select! {
-            look = looks.recv() => look,
+        let event = tokio::select! {
+            event = events.recv() => event,
             () = stop.cancelled() => None,
         };
-        let Some(look) = look else { return Ok(sources.exit()) };
-        if let Some(snapshot) = sources.take_in(&look) {
-            let lines = changes[look.source].take_in(snapshot, &time());
+        let Some(event) = event else { return Ok(sources.exit_code()) };
+        if let Some(snapshot) = sources.record(&event) {
+            let lines = logs[event.source].update(snapshot, &time());
             let text: String = lines.into_iter().map(|line| line + "\n").collect();
-            // Nothing may change for hours; whoever reads may go meanwhile.
-            if (!text.is_empty() && print(&text)? == Reader::Gone) || is_left() {
-                return Ok(sources.exit());
+            // Without changes nothing is printed for hours, so the pipe is checked as well.
+            if (!text.is_empty() && print(&text)? == Pipe::Closed) || is_pipe_closed() {
+                return Ok(sources.exit_code());
             }
         }
     }
 }
 
-/// Whether standard output leads to nobody any more.
-fn is_left() -> bool {
+/// Whether the reader of standard output has closed the pipe.
+fn is_pipe_closed() -> bool {
     let out = stdout();
     let mut pipe = [PollFd::from_borrowed_fd(out.as_fd(), PollFlags::empty())];
     poll(&mut pipe, Some(&Timespec::default())).is_ok_and(|ready| ready > 0)
         && pipe[0].revents().intersects(PollFlags::ERR | PollFlags::HUP)
 }
 
-async fn draw(observer: &Observer, every: Duration, stop: CancellationToken) -> Result<Exit, Failure> {
-    let mut resized = heard(SignalKind::window_change())?;
-    let mut suspended = heard(SignalKind::from_raw(Signal::TSTP.as_raw()))?;
-    let mut second = interval(LONG);
-    second.set_missed_tick_behavior(MissedTickBehavior::Delay);
-    let (mut picture, mut sources) = (Picture::new(every), Sources::of(observer));
-    let mut looks = begin(observer, Often::Every(every));
+async fn draw_until(observer: &Observer, every: Duration, stop: CancellationToken) -> Result<Exit, Failure> {
+    let mut resized = signals::stream(SignalKind::window_change())?;
+    let mut suspended = signals::stream(SignalKind::from_raw(Signal::TSTP.as_raw()))?;
+    let mut ticks = interval(SLOW);
+    ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    let (mut view, mut sources) = (TableView::new(every), SourceReadings::new(observer));
+    let mut events = read_sources(observer, Some(every));
     while !stop.is_cancelled() {
         let changed = tokio::select! {
-            look = looks.recv() => look.is_some_and(|look| sources.take_in(&look).is_some()),
-            _ = second.tick() => sources.awaited().is_some(),
+            event = events.recv() => event.is_some_and(|event| sources.record(&event).is_some()),
+            _ = ticks.tick() => sources.pending().is_some(),
             _ = resized.recv() => true,
             _ = suspended.recv() => {
-                written(picture.screen.leave())?;
-                // It stops here, as it would have without a screen to give back, and goes on once it is told to.
+                write_result(view.screen.leave())?;
+                // Handling SIGTSTP replaced its default action, which is to stop the process until SIGCONT.
                 let _ = kill_process(getpid(), Signal::STOP);
                 true
             }
             () = stop.cancelled() => false,
         };
-        if changed && picture.draw(&sources)? == Reader::Gone {
+        if changed && view.draw(&sources)? == Pipe::Closed {
             break;
         }
     }
-    picture.leave()?;
-    Ok(sources.exit())
+    view.leave()?;
+    Ok(sources.exit_code())
 }
 
-/// What is on the screen.
-struct Picture {
+/// The table on the terminal.
+struct TableView {
     screen: Screen<Stdout>,
-    last: Vec<String>,
+    last_frame: Vec<String>,
     every: Duration,
     colour: bool,
 }
 
-impl Picture {
+impl TableView {
     fn new(every: Duration) -> Self {
-        Self { screen: Screen::new(stdout()), last: Vec::new(), every, colour: shows_colour(&stdout()) }
+        Self { screen: Screen::new(stdout()), last_frame: Vec::new(), every, colour: supports_colour(&stdout()) }
     }
 
-    fn draw(&mut self, sources: &Sources) -> Result<Reader, Failure> {
+    fn draw(&mut self, sources: &SourceReadings) -> Result<Pipe, Failure> {
         let snapshots = sources.snapshots();
-        let awaited = sources.awaited();
-        let awaited = awaited.as_ref().map(|(names, waited)| (&**names, *waited));
-        let shown = Shown { snapshots: &snapshots, awaited, every: self.every, time: &time() };
-        self.last = frame(&shown, Size::of(&stdout()), self.colour);
-        written(self.screen.draw(&self.last))
+        let pending = sources.pending();
+        let pending = pending.as_ref().map(|(names, elapsed)| (&**names, *elapsed));
+        let content = FrameContent { snapshots: &snapshots, pending, every: self.every, time: &time() };
+        self.last_frame = frame(&content, Size::of(&stdout()), self.colour);
+        write_result(self.screen.draw(&self.last_frame))
     }
 
-    /// Gives the terminal back, and leaves there what was seen last.
+    /// Restores the normal screen and prints the last frame there.
     fn leave(mut self) -> Result<(), Failure> {
-        written(self.screen.leave())?;
-        let text: String = self.last.iter().map(|line| format!("{line}\n")).collect();
+        write_result(self.screen.leave())?;
+        let text: String = self.last_frame.iter().map(|line| format!("{line}\n")).collect();
         print(&text).map(drop)
     }
 }
 
-/// The sources, and what was seen of them last.
-struct Sources(Vec<Source>);
+/// The latest reading of each source.
+struct SourceReadings(Vec<SourceReading>);
 
-struct Source {
+struct SourceReading {
     name: String,
-    seen: Option<Arc<CachedReading>>,
-    /// Since when it is being looked at.
+    latest: Option<Arc<CachedReading>>,
+    /// When the reading in progress began.
     began: Option<Duration>,
 }
 
-impl Sources {
-    fn of(observer: &Observer) -> Self {
-        let source = |name: &str| Source { name: DisplayName(name).to_string(), seen: None, began: None };
+impl SourceReadings {
+    fn new(observer: &Observer) -> Self {
+        let source = |name: &str| SourceReading { name: DisplayName(name).to_string(), latest: None, began: None };
         Self(observer.apart().map(|(name, _)| source(name)).collect())
     }
 
-    /// Notes what happened, and gives what was seen, if anything was.
-    fn take_in(&mut self, look: &Look) -> Option<&SourceSnapshot> {
-        let source = &mut self.0[look.source];
-        match &look.event {
-            Event::Began => {
+    /// Records an event, and returns the snapshot if a reading has ended.
+    fn record(&mut self, event: &ReadEvent) -> Option<&SourceSnapshot> {
+        let source = &mut self.0[event.source];
+        match &event.reading {
+            None => {
                 source.began = Some(clock::monotonic());
                 None
             }
-            Event::Landed(observed) => {
+            Some(reading) => {
                 source.began = None;
-                Some(&source.seen.insert(Arc::clone(observed)).snapshot)
+                Some(&source.latest.insert(Arc::clone(reading)).snapshot)
             }
         }
     }
 
     fn snapshots(&self) -> Vec<&SourceSnapshot> {
-        self.0.iter().filter_map(|source| source.seen.as_deref()).map(|seen| &*seen.snapshot).collect()
+        self.0.iter().filter_map(|source| source.latest.as_deref()).map(|reading| &*reading.snapshot).collect()
     }
 
-    /// Those that are being looked at for long, or for the first time, and for how long the first of them has been.
-    fn awaited(&self) -> Option<(Vec<String>, Duration)> {
+    /// The sources whose reading is slow, or is the first one, and the longest time that any of these takes.
+    fn pending(&self) -> Option<(Vec<String>, Duration)> {
         let now = clock::monotonic();
-        let long = self.0.iter().filter_map(|source| {
-            let waited = now.saturating_sub(source.began?);
-            (waited >= LONG || source.seen.is_none()).then(|| (source.name.clone(), waited))
+        let pending = self.0.iter().filter_map(|source| {
+            let elapsed = now.saturating_sub(source.began?);
+            (elapsed >= SLOW || source.latest.is_none()).then(|| (source.name.clone(), elapsed))
         });
-        let (names, waited): (Vec<_>, Vec<_>) = long.unzip();
-        Some((names, waited.into_iter().max()?))
+        let (names, elapsed): (Vec<_>, Vec<_>) = pending.unzip();
+        Some((names, elapsed.into_iter().max()?))
     }
 
-    fn exit(&self) -> Exit {
-        if self.0.iter().all(|source| source.seen.is_some()) { exit(&self.snapshots()) } else { Exit::Unknown }
+    fn exit_code(&self) -> Exit {
+        if self.0.iter().all(|source| source.latest.is_some()) { exit_code(&self.snapshots()) } else { Exit::Unknown }
     }
 }
 
-/// The time, as it is shown; only ever shown.
+/// The current time, for display.
 fn time() -> String {
     let now = Duration::try_from_secs_f64(clock::unix_seconds()).unwrap_or_default();
     humantime::format_rfc3339_seconds(UNIX_EPOCH + now).to_string()

@@ -1,15 +1,16 @@
-//! A screen of its own, drawn over and over, that leaves the terminal as it was.
+//! Full-screen drawing on the terminal's alternate screen.
 
 use std::io::{self, Write};
 
-/// The terminal's other screen, without a cursor, and without lines that go on in the next.
+/// Enters the alternate screen, hides the cursor and turns line wrapping off.
 const ENTER: &str = "\x1b[?1049h\x1b[?25l\x1b[?7l";
 const LEAVE: &str = "\x1b[?7h\x1b[?25h\x1b[?1049l";
-/// Whoever knows these shows nothing of what is between them until all of it is there.
+/// Begins a synchronized update, which terminals that support it show as a whole, and moves the cursor to the top left.
 const BEGIN: &str = "\x1b[?2026h\x1b[H";
+/// Clears the rest of the screen and ends the synchronized update.
 const END: &str = "\x1b[J\x1b[?2026l";
 
-/// A screen of its own. Dropped, it gives the terminal back.
+/// The terminal's alternate screen. Dropping it restores the normal screen.
 #[derive(Debug)]
 pub(in crate::command) struct Screen<W: Write> {
     out: W,
@@ -17,29 +18,23 @@ pub(in crate::command) struct Screen<W: Write> {
 }
 
 impl<W: Write> Screen<W> {
-    /// A screen that is entered with the first drawing.
+    /// A screen that is entered by the first `draw`.
     pub(in crate::command) const fn new(out: W) -> Self {
         Self { out, entered: false }
     }
 
-    /// Shows these lines and nothing else. None of them may be wider than the terminal, nor more than it has rows.
+    /// Replaces the content of the screen. The lines must fit into the terminal.
     ///
-    /// All goes out in one piece, each line over the one before: nothing is cleared first, so nothing flickers.
+    /// Each line overwrites the previous one and the frame is written at once, so the screen does not flicker.
     pub(in crate::command) fn draw(&mut self, lines: &[String]) -> io::Result<()> {
-        let mut frame = String::from(if self.entered { "" } else { ENTER });
+        let enter = if self.entered { "" } else { ENTER };
         self.entered = true;
-        frame.push_str(BEGIN);
-        for (number, line) in lines.iter().enumerate() {
-            frame.push_str(if number == 0 { "" } else { "\r\n" });
-            frame.push_str(line);
-            frame.push_str("\x1b[K");
-        }
-        frame.push_str(END);
-        self.out.write_all(frame.as_bytes())?;
+        let text = lines.iter().map(|line| format!("{line}\x1b[K")).collect::<Vec<_>>().join("\r\n");
+        self.out.write_all(format!("{enter}{BEGIN}{text}{END}").as_bytes())?;
         self.out.flush()
     }
 
-    /// Gives the terminal back as it was, until something is drawn again.
+    /// Restores the normal screen until the next `draw`.
     pub(in crate::command) fn leave(&mut self) -> io::Result<()> {
         if !std::mem::take(&mut self.entered) {
             return Ok(());
@@ -51,7 +46,7 @@ impl<W: Write> Screen<W> {
 
 impl<W: Write> Drop for Screen<W> {
     fn drop(&mut self) {
-        // A terminal that is gone needs nothing.
+        // Fails only if the terminal is gone.
         let _ = self.leave();
     }
 }
@@ -61,7 +56,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_screen_is_entered_once_and_left_with_its_guard() {
+    fn a_screen_is_entered_by_the_first_frame_and_restored_when_dropped() {
         let mut out = Vec::new();
         let mut screen = Screen::new(&mut out);
         screen.draw(&["one".to_owned(), "two".to_owned()]).unwrap();
@@ -72,7 +67,7 @@ mod tests {
     }
 
     #[test]
-    fn a_screen_that_was_never_drawn_leaves_nothing() {
+    fn a_screen_that_was_never_drawn_writes_nothing() {
         let mut out = Vec::new();
         drop(Screen::new(&mut out));
         assert!(out.is_empty());

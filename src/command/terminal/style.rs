@@ -1,44 +1,31 @@
-//! How text looks where there is colour.
+//! The colours of states and text.
 
 use std::ops::Range;
 
+use anstyle::{AnsiColor, Style};
+
 use crate::lease::State;
 
-/// How text looks where there is colour.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::command) enum Style {
-    Plain,
-    Bold,
-    Dim,
-    Of(State),
+/// The style of a state.
+pub(in crate::command) const fn state_style(state: State) -> Style {
+    let (colour, style) = match state {
+        State::Active => (AnsiColor::Green, Style::new()),
+        State::Idle => (AnsiColor::Cyan, Style::new()),
+        State::Stalled | State::NoLeader => (AnsiColor::Red, Style::new().bold()),
+        State::Unknown => (AnsiColor::Yellow, Style::new()),
+    };
+    style.fg_color(Some(anstyle::Color::Ansi(colour)))
 }
 
-impl Style {
-    const fn code(self) -> &'static str {
-        match self {
-            Self::Plain => "",
-            Self::Bold => "1",
-            Self::Dim => "2",
-            Self::Of(State::Active) => "32",
-            Self::Of(State::Idle) => "36",
-            Self::Of(State::Stalled | State::NoLeader) => "1;31",
-            Self::Of(State::Unknown) => "33",
-        }
-    }
+/// The text in this style.
+pub(in crate::command) fn paint(style: Style, text: &str) -> String {
+    format!("{style}{text}{style:#}")
+}
 
-    /// The text so styled.
-    pub(in crate::command) fn paint(self, text: &str) -> String {
-        match self.code() {
-            "" => text.to_owned(),
-            code => format!("\x1b[{code}m{text}\x1b[0m"),
-        }
-    }
-
-    /// The text with a part of it so styled, as far as that is there.
-    pub(in crate::command) fn paint_part(self, text: &str, part: &Range<usize>) -> String {
-        match (text.get(..part.start), text.get(part.clone()), text.get(part.end..)) {
-            (Some(before), Some(part), Some(after)) => format!("{before}{}{after}", self.paint(part)),
-            _ => text.to_owned(),
-        }
+/// The text with one part of it in this style. A part that the text does not contain in full is not styled.
+pub(in crate::command) fn paint_part(style: Style, text: &str, part: &Range<usize>) -> String {
+    match (text.get(..part.start), text.get(part.clone()), text.get(part.end..)) {
+        (Some(before), Some(part), Some(after)) => format!("{before}{}{after}", paint(style, part)),
+        _ => text.to_owned(),
     }
 }

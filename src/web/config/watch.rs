@@ -11,7 +11,7 @@ use tracing::{error, info};
 
 use super::material::{Material, Seen};
 use super::{NotAfter, WebConfig, WebConfigError};
-use crate::self_metrics::WebLoads;
+use crate::self_metrics::WebConfigMetrics;
 use crate::{clock, log};
 
 /// How long a look at the files is good for: many requests at once cost one.
@@ -30,7 +30,7 @@ const JUST_NOW: Duration = Duration::from_secs(1);
 #[derive(Debug)]
 pub struct Watched {
     path: PathBuf,
-    told: Option<WebLoads>,
+    told: Option<WebConfigMetrics>,
     state: Mutex<State>,
     /// Tells of each look that ended.
     ended: watch::Sender<()>,
@@ -72,7 +72,7 @@ impl Watched {
 
     /// The same, which tells what comes of each time that it is loaded again.
     #[must_use]
-    pub fn telling(self, loads: WebLoads) -> Self {
+    pub fn telling(self, loads: WebConfigMetrics) -> Self {
         loads.succeeded(self.held().not_after().map(NotAfter::unix_seconds));
         Self { told: Some(loads), ..self }
     }
@@ -178,7 +178,7 @@ impl Watched {
                 state.refused = None;
             }
             Err(error) => {
-                self.told.iter().for_each(WebLoads::failed);
+                self.told.iter().for_each(WebConfigMetrics::failed);
                 say(&error);
                 self.state().refused = Some(Refused { error, said: clock::monotonic() });
             }

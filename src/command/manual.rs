@@ -1,49 +1,51 @@
-//! What is told of a command beyond its options: below its long help, and in its manual page.
-
-mod page;
+//! The part of a command's help and manual page that clap does not generate: examples, environment, exit codes.
 
 use clap::builder::Styles;
 
 use super::exit::Exit;
 
-pub(super) use page::pages;
-
-/// What is told of a command beyond its options.
+/// Examples, environment variables and exit codes of a command.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Manual {
-    /// What to type, and what comes of it.
+    /// Command lines with their effect.
     pub(super) examples: &'static [(&'static str, &'static str)],
-    /// The variables that it heeds.
+    /// Environment variables with their meaning.
     pub(super) environment: &'static [(&'static str, &'static str)],
-    /// How it ends, beside what every command has.
+    /// The exit codes that differ from those of every command.
     pub(super) exits: &'static [(Exit, &'static str)],
 }
 
-/// How any command may end.
-const ANY: [(Exit, &str); 2] = [
+/// The exit codes of every command.
+const COMMON_EXITS: [(Exit, &str); 2] = [
     (Exit::Configuration, "the command line or the configuration is wrong"),
     (Exit::System, "the system refused something, such as a file, a port or memory"),
 ];
 
-/// What colours are for, wherever there are any.
+/// The entry of commands that print colours.
 pub(super) const NO_COLOR: (&str, &str) = ("NO_COLOR", "if it is not empty, nothing is coloured");
 
 impl Manual {
-    /// How the command may end, by code.
+    /// All exit codes of the command, in order.
     pub(super) fn exits(&self) -> Vec<(Exit, &'static str)> {
         let mut exits: Vec<_> = self.exits.to_vec();
-        exits.extend(ANY.into_iter().filter(|(exit, _)| self.exits.iter().all(|(own, _)| own != exit)));
+        exits.extend(COMMON_EXITS.into_iter().filter(|(exit, _)| self.exits.iter().all(|(own, _)| own != exit)));
         exits.sort_by_key(|(exit, _)| *exit);
         exits
     }
 
-    /// What stands below the long help.
+    /// The text below the long help.
     pub(super) fn help(&self) -> String {
         let exits = self.exits();
         let sections = [
-            section("Examples", self.examples.iter().map(|(typed, comes)| format!("  {typed}\n          {comes}"))),
-            section("Environment", columns(self.environment.iter().map(|(name, means)| ((*name).to_owned(), *means)))),
-            section("Exit codes", columns(exits.iter().map(|(exit, means)| (exit.code().to_string(), *means)))),
+            section(
+                "Examples",
+                self.examples.iter().map(|(command, effect)| format!("  {command}\n          {effect}")),
+            ),
+            section(
+                "Environment",
+                columns(self.environment.iter().map(|(name, meaning)| ((*name).to_owned(), *meaning))),
+            ),
+            section("Exit codes", columns(exits.iter().map(|(exit, meaning)| (exit.code().to_string(), *meaning)))),
         ];
         sections.into_iter().filter(|section| !section.is_empty()).collect::<Vec<_>>().join("\n\n")
     }
@@ -61,5 +63,5 @@ fn section(title: &str, lines: impl IntoIterator<Item = String>) -> String {
 
 fn columns<'a>(rows: impl Iterator<Item = (String, &'a str)> + Clone) -> Vec<String> {
     let width = rows.clone().map(|(name, _)| name.len()).max().unwrap_or_default();
-    rows.map(|(name, means)| format!("  {name:width$}  {means}")).collect()
+    rows.map(|(name, meaning)| format!("  {name:width$}  {meaning}")).collect()
 }

@@ -1,0 +1,262 @@
+//! The demo's temporary folder, with the exporter's configuration, and its store.
+//!
+//! The schedulers use the store directly. The exporter reads it through an access that the demo can interrupt: an SQLite
+//! file in `store/` through the link `mount`, a server through a proxy.
+
+use std::fs::{self, OpenOptions};
+use std::io::{self, Write};
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::{Path, PathBuf};
+use std::pin::pin;
+use std::time::Duration;
+
+use tempfile::TempDir;
+use tokio::time::timeout;
+
+use super::super::Failure;
+use super::access::{StoreAccess, TcpProxy};
+use super::commands::{StoreCommands, indent, shell_word};
+use super::output::Output;
+use super::speed::Speed;
+use super::store::{DemoStore, remove, store_failure};
+use crate::scheduler::{InstanceToken, ProtocolError, ServerAddress, StoreAddress, Transport};
+
+/// The name of the exporter's source.
+pub(super) const SOURCE: &str = "documents";
+/// The name of the schedulers' lease.
+pub(super) const LEASE: &str = "retention-planning";
+/// The file name of the exporter's configuration.
+const CONFIG_FILE: &str = "lease-exporter.yml";
+
+/// The folder and the store. Dropping them removes them, unless they are to be kept.
+#[derive(Debug)]
+pub(super) struct DemoEnvironment {
+    // Dropped before the folder, which may contain it.
+    store: DemoStore,
+    folder: TempDir,
+    keep: bool,
+    speed: Speed,
+    access: StoreAccess,
+}
+
+impl DemoEnvironment {
+    /// Creates the folder, and the store on this server or as an SQLite file in the folder.
+    pub(super) async fn create(speed: Speed, keep: bool, server: Option<StoreAddress>) -> Result<Self, Failure> {
+        let folder = tempfile::Builder::new()
+            .prefix("lease-exporter-demo-")
+            .disable_cleanup(keep)
+            .tempdir()
+            .map_err(failed("make a temporary folder"))?;
+        let access = match server.as_ref().and_then(StoreAddress::server) {
+            Some(server) => StoreAccess::Proxy(start_proxy(server).await?),
+            None => {
+                fs::create_dir(folder.path().join("store")).map_err(failed(WRITE))?;
+                StoreAccess::Link(folder.path().join("mount"))
+            }
+        };
+        let address = server.unwrap_or_else(|| StoreAddress::Sqlite(folder.path().join("store/documents.db")));
+        let store = DemoStore::create(address, keep).await?;
+        let environment = Self { store, folder, keep, speed, access };
+        environment.write_files().map_err(failed(WRITE))?;
+        Ok(environment)
+    }
+
+    fn write_files(&self) -> io::Result<()> {
+        // With a key file, `lease-exporter status` shows the same instance tokens as the demo.
+        let key = InstanceToken::random().map_err(io::Error::other)?;
+        let path = self.folder.path().join("token.key");
+        OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)?.write_all(key.as_str().as_bytes())?;
+        fs::write(self.config_file(), self.config())?;
+        self.access.restore()
+    }
+
+    /// The address of the store for the schedulers.
+    pub(super) fn store(&self) -> &StoreAddress {
+        self.store.address()
+    }
+
+    /// The exporter's access to the store.
+    pub(super) const fn access(&self) -> &StoreAccess {
+        &self.access
+    }
+
+    /// The path of the exporter's configuration.
+    pub(super) fn config_file(&self) -> PathBuf {
+        self.folder.path().join(CONFIG_FILE)
+    }
+
+    fn config(&self) -> String {
+        config(self.speed, &source(self.store.address(), Some(&self.access)))
+    }
+
+    /// The announcement of the folder and of the configuration in it, if they are kept.
+    pub(super) fn kept(&self) -> Option<Vec<String>> {
+        self.keep.then(|| {
+            let mut lines = vec![format!("Kept: {}, with this configuration:", self.config_file().display())];
+            lines.extend(self.config().lines().map(indent));
+            lines
+        })
+    }
+
+    /// Removes or keeps everything once its users have stopped, and prints what is left. If this future is dropped, the
+    /// rest of the work is not done: a second signal must not wait for the store.
+    pub(super) async fn finish(
+        self,
+        users_stopped: impl Future<Output = Result<(), Failure>>,
+        output: &mut Output<impl Write>,
+    ) -> (Result<(), Failure>, io::Result<()>) {
+        let removal = if self.keep { Vec::new() } else { StoreCommands::new(self.store()).removal() };
+        let mut cleanup = pin!(self.clean_up(async { timeout(STOP_TIMEOUT, users_stopped).await.ok() }));
+        let mut printed = Ok(());
+        let (result, lines) = match timeout(NOTICE_AFTER, &mut cleanup).await {
+            Ok(done) => done,
+            Err(_) => {
+                if !removal.is_empty() {
+                    let notice = "The store is slow to answer. Another Ctrl-C ends at once, and leaves what the demo \
+                                  made there; remove that with"
+                        .to_owned();
+                    printed = output.lines(&[&[notice], &*removal].concat());
+                }
+                cleanup.await
+            }
+        };
+        (result, printed.and_then(|()| output.lines(&lines)))
+    }
+
+    /// Removes or keeps everything; returns the result and the demo's last lines. `users_stopped` returns `None` if they
+    /// did not stop in time.
+    pub(super) async fn clean_up(
+        self,
+        users_stopped: impl Future<Output = Option<Result<(), Failure>>>,
+    ) -> (Result<(), Failure>, Vec<String>) {
+        let Self { store, folder, keep, speed, access } = self;
+        let store = store.release();
+        let commands = StoreCommands::new(&store);
+        let stopped = users_stopped.await;
+        if keep {
+            let kept = make_readable(folder.path(), speed, &access, &store);
+            let lines = if kept.is_ok() { kept_notice(folder.path(), &commands) } else { Vec::new() };
+            return (stopped.unwrap_or(Ok(())).and(kept), lines);
+        }
+        let removed = match stopped {
+            // The users still wait for the server, so the removal would wait as well.
+            None if store.server().is_some() => Err(store_failure(ProtocolError::Unreachable)),
+            _ => remove(store).await,
+        };
+        let closed = folder.close().map_err(failed("remove the temporary folder"));
+        let lines = match (&removed, &closed) {
+            (Err(_), _) => {
+                let notice = "Stopped; but what the demo made in the store is left there. Remove it with".to_owned();
+                [notice].into_iter().chain(commands.removal()).collect()
+            }
+            (Ok(()), Err(_)) => Vec::new(),
+            (Ok(()), Ok(())) => vec!["Stopped; nothing is left behind.".to_owned()],
+        };
+        (stopped.unwrap_or(Ok(())).and(removed).and(closed), lines)
+    }
+}
+
+/// How long the schedulers, the producer and the server may take to stop. Each stops once the store has answered.
+const STOP_TIMEOUT: Duration = Duration::from_secs(2);
+/// The delay of the notice that the demo waits for the store.
+const NOTICE_AFTER: Duration = Duration::from_secs(1);
+
+const WRITE: &str = "write into the temporary folder";
+
+fn failed(operation: &str) -> impl FnOnce(io::Error) -> Failure {
+    move |error| Failure::System(format!("cannot {operation}: {error}"))
+}
+
+/// Makes what is kept readable without the demo, whose access to the store ends with it.
+fn make_readable(folder: &Path, speed: Speed, access: &StoreAccess, store: &StoreAddress) -> Result<(), Failure> {
+    access.restore().map_err(failed("put the link to the store back"))?;
+    fs::write(folder.join(CONFIG_FILE), config(speed, &source(store, None))).map_err(failed(WRITE))
+}
+
+fn kept_notice(folder: &Path, commands: &StoreCommands) -> Vec<String> {
+    let config_file = folder.join(CONFIG_FILE);
+    let status = format!("lease-exporter status --config.file={}", shell_word(&config_file.to_string_lossy()));
+    let mut lines = vec![
+        "Stopped. The store and the configuration are kept. Inspect and remove them with".to_owned(),
+        indent(&status),
+    ];
+    lines.extend(commands.all());
+    lines.push(indent(&format!("rm -r {}", shell_word(&folder.to_string_lossy()))));
+    lines
+}
+
+async fn start_proxy(server: &ServerAddress) -> Result<TcpProxy, Failure> {
+    if server.transport() == Transport::Tls {
+        return Err(Failure::Configuration(
+            "--store: the demo's exporter reads through a proxy on 127.0.0.1, for which the server's certificate is not \
+             valid; name a server that needs no TLS"
+                .to_owned(),
+        ));
+    }
+    TcpProxy::start(server.host().to_owned(), server.port()).await.map_err(failed("listen"))
+}
+
+/// The lines of the source in the exporter's configuration: through the access, or directly without one.
+#[cfg_attr(
+    not(any(feature = "postgres", feature = "redis")),
+    expect(unused_variables, reason = "an SQLite file is always read through the link")
+)]
+fn source(store: &StoreAddress, access: Option<&StoreAccess>) -> Vec<String> {
+    match store {
+        StoreAddress::Sqlite(_) => {
+            vec!["store: sqlite://mount/documents.db".to_owned(), "preset: reference".to_owned()]
+        }
+        #[cfg(feature = "postgres")]
+        StoreAddress::Postgres { server, schema } => {
+            let mut lines = server_source("postgres", server, access);
+            lines.push("tls: { mode: \"off\" }".to_owned());
+            lines.extend(schema.as_deref().map(|schema| format!("schema: {schema}")));
+            lines.push("preset: reference".to_owned());
+            lines
+        }
+        #[cfg(feature = "redis")]
+        StoreAddress::Redis { server, prefix } => {
+            let mut lines = server_source("redis", server, access);
+            lines.push("preset: reference".to_owned());
+            lines.push(format!("parameters: {{ key_prefix: {} }}", yaml_string(prefix)));
+            lines
+        }
+    }
+}
+
+#[cfg(any(feature = "postgres", feature = "redis"))]
+fn server_source(scheme: &str, server: &ServerAddress, access: Option<&StoreAccess>) -> Vec<String> {
+    let address = match access {
+        Some(StoreAccess::Proxy(proxy)) => server.at(proxy.address()),
+        _ => server.clone(),
+    };
+    let mut lines = vec![format!("store: {}", yaml_string(&address.url(scheme)))];
+    let password_file = server.password_file().and_then(|path| std::path::absolute(path).ok());
+    lines.extend(password_file.map(|path| format!("password_file: {}", yaml_string(&path.to_string_lossy()))));
+    lines
+}
+
+/// The text as a quoted YAML string, which JSON strings are.
+#[cfg(any(feature = "postgres", feature = "redis"))]
+fn yaml_string(text: &str) -> String {
+    serde_json::Value::from(text).to_string()
+}
+
+/// The exporter's configuration. Only its short durations are specific to the demo.
+fn config(speed: Speed, source: &[String]) -> String {
+    let (reuse_for, stall_after) = [speed.reuse_for(), speed.stall_after()].map(humantime::format_duration).into();
+    let source = source.join("\n    ");
+    format!(
+        "\
+# A relative path begins at the folder of this file.
+token_key_file: token.key
+sources:
+  - name: {SOURCE}
+    {source}
+    reuse_for: {reuse_for}
+leases:
+  - match: {{ source: {SOURCE}, lease: {LEASE} }}
+    stall_after: {stall_after}
+"
+    )
+}

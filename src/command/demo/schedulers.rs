@@ -1,0 +1,136 @@
+//! The two schedulers of the demo, and the activity that their events report.
+
+use std::time::Duration;
+
+use tokio::sync::watch;
+use tokio::time::timeout;
+
+use super::super::Failure;
+use super::environment::LEASE;
+use super::speed::Speed;
+use crate::lease::{HolderToken, TokenKey};
+use crate::scheduler::{Epoch, Event, Instance, InstanceToken, Panicked, Running, StoreAddress, Timing, start};
+
+/// The activity of a scheduler, as reported by its events.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Activity {
+    /// The epoch under which the scheduler believes to lead.
+    pub(super) epoch: Option<Epoch>,
+    /// Whether it is working on an occurrence.
+    pub(super) is_working: bool,
+    /// The number of occurrences that it has begun.
+    pub(super) begun: u64,
+    /// The occurrence and the epoch of its last refused write.
+    pub(super) fenced: Option<(String, Epoch)>,
+}
+
+impl Activity {
+    fn record(&mut self, event: Event) {
+        match event {
+            Event::Acquired { epoch } => self.epoch = Some(epoch),
+            Event::Taken { .. } => {
+                self.is_working = true;
+                self.begun += 1;
+            }
+            Event::Planned { .. } | Event::AlreadyPlanned { .. } => self.is_working = false,
+            Event::Lost { .. } | Event::Released { .. } => (self.epoch, self.is_working) = (None, false),
+            Event::Fenced { key, epoch } => {
+                (self.epoch, self.is_working) = (None, false);
+                self.fenced = Some((key, epoch));
+            }
+            _ => {}
+        }
+    }
+}
+
+/// One scheduler.
+#[derive(Debug)]
+pub(super) struct DemoScheduler {
+    /// Its name in the demo's output.
+    pub(super) name: &'static str,
+    /// Its instance token in the exporter's output; `None` without a token key.
+    pub(super) token: Option<HolderToken>,
+    pub(super) running: Running,
+    activity: watch::Receiver<Activity>,
+}
+
+impl DemoScheduler {
+    pub(super) fn activity(&self) -> Activity {
+        self.activity.borrow().clone()
+    }
+
+    /// Waits until the activity fulfils a condition. Returns whether it did in time.
+    pub(super) async fn wait_until(&self, condition: impl FnMut(&Activity) -> bool, limit: Duration) -> bool {
+        matches!(timeout(limit, self.activity.clone().wait_for(condition)).await, Ok(Ok(_)))
+    }
+
+    fn start(
+        name: &'static str,
+        store: &StoreAddress,
+        timing: Timing,
+        key: Option<&TokenKey>,
+    ) -> Result<Self, Failure> {
+        let instance = InstanceToken::random()
+            .map_err(|_| Failure::System("the system has no random bytes for an instance token".to_owned()))?;
+        let token = key.map(|key| key.token(instance.as_str()));
+        let (sender, activity) = watch::channel(Activity::default());
+        let report = move |event| sender.send_modify(|activity| activity.record(event));
+        let store = store.clone();
+        let running = start(Instance::new(instance, LEASE, timing), move || store.open(), report)
+            .map_err(|error| Failure::System(format!("cannot start a thread: {error}")))?;
+        Ok(Self { name, token, running, activity })
+    }
+}
+
+/// Both schedulers, which compete for one lease.
+#[derive(Debug)]
+pub(super) struct SchedulerPair([DemoScheduler; 2]);
+
+impl SchedulerPair {
+    /// Starts both, each with its own connection.
+    pub(super) fn start(store: &StoreAddress, speed: Speed, key: Option<&TokenKey>) -> Result<Self, Failure> {
+        let timing = Timing::new(speed.ttl(), speed.renew_interval())
+            .map_err(|error| Failure::System(error.to_string()))?
+            .work_takes(speed.work_duration());
+        Ok(Self([DemoScheduler::start("A", store, timing, key)?, DemoScheduler::start("B", store, timing, key)?]))
+    }
+
+    /// Both, by name.
+    pub(super) const fn both(&self) -> &[DemoScheduler; 2] {
+        &self.0
+    }
+
+    /// The scheduler with the newest epoch, and the other. A paused leader still reports its old epoch.
+    pub(super) fn leader_first(&self) -> [&DemoScheduler; 2] {
+        let [a, b] = &self.0;
+        if b.activity().epoch > a.activity().epoch { [b, a] } else { [a, b] }
+    }
+
+    /// Lets both release what they hold, and ends them.
+    pub(super) fn stop(self) -> Result<(), Panicked> {
+        let [a, b] = self.0.map(|scheduler| scheduler.running.stop());
+        a.and(b)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_activity_follows_the_events() {
+        let (one, two) = (Epoch::FIRST, Epoch::new(2));
+        let key = || String::from("a");
+        let mut activity = Activity::default();
+        activity.record(Event::Acquired { epoch: one });
+        activity.record(Event::Taken { key: key() });
+        assert_eq!(activity, Activity { epoch: Some(one), is_working: true, begun: 1, fenced: None });
+        activity.record(Event::Renewed { epoch: one });
+        activity.record(Event::Planned { key: key(), epoch: one });
+        assert_eq!(activity, Activity { epoch: Some(one), is_working: false, begun: 1, fenced: None });
+        activity.record(Event::Taken { key: key() });
+        activity.record(Event::Fenced { key: key(), epoch: one });
+        assert_eq!(activity, Activity { epoch: None, is_working: false, begun: 2, fenced: Some((key(), one)) });
+        assert!(two > activity.epoch);
+    }
+}
