@@ -16,7 +16,6 @@ mod fuzz;
 pub mod history;
 pub mod lease;
 pub mod log;
-mod near;
 pub mod observer;
 pub mod panics;
 pub mod preset;
@@ -26,5 +25,6 @@ pub mod self_metrics;
 #[path = "../tests/servers/mod.rs"]
 mod servers;
 pub mod store;
+mod suggestion;
 pub mod web;
 mod yaml;

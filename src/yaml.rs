@@ -6,7 +6,7 @@ use std::fmt;
 use serde::de::DeserializeOwned;
 use serde_saphyr::Error;
 
-use crate::near::near;
+use crate::suggestion::did_you_mean;
 
 /// Why a text is not the YAML asked for, and where.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -121,9 +121,9 @@ fn unknown_key(key: &str, expected: &[&'static str], misplaced: &[(&str, &str)])
         return format!("unknown key `{key}`; {instead}");
     }
     let shown = if is_key(key) { format!("unknown key `{key}`") } else { "unknown key".into() };
-    match near(key, expected.iter().copied()).as_slice() {
-        [] => format!("{shown}; the keys here are {}", expected.join(", ")),
-        close => format!("{shown}; did you mean `{}`?", close.join("` or `")),
+    match did_you_mean(key, expected.iter().copied()) {
+        None => format!("{shown}; the keys here are {}", expected.join(", ")),
+        Some(suggestion) => format!("{shown}; {suggestion}"),
     }
 }
 

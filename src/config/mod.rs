@@ -30,7 +30,7 @@ use crate::diagnostic::{FileFault, QuotedValue};
 use crate::duration;
 use crate::file::FileError;
 use crate::lease::{Policy, TokenKey};
-use crate::near::near;
+use crate::suggestion::did_you_mean;
 use crate::yaml;
 
 pub use crate::diagnostic::Warning;
@@ -150,10 +150,8 @@ fn note_names_taken(raw: &RawConfig, faults: &mut Diagnostics) {
 
 fn dropped(names: &[Text], families: &[&str], faults: &mut Diagnostics) -> BTreeSet<String> {
     for text in names.iter().filter(|text| !families.contains(&text.value.as_str())) {
-        let close = match near(&text.value, families.iter().copied()).as_slice() {
-            [] => "leave it out".to_owned(),
-            close => format!("did you mean `{}`?", close.join("` or `")),
-        };
+        let suggestion = did_you_mean(&text.value, families.iter().copied());
+        let close = suggestion.unwrap_or_else(|| "leave it out".to_owned());
         faults.note(text.referenced.line(), Problem::Metric { value: QuotedValue::new(&text.value), close });
     }
     names.iter().map(|text| text.value.clone()).collect()

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use crate::near::near;
 use crate::preset::{Dialect, Filled, Parameter, Preset, Value};
+use crate::suggestion::did_you_mean;
 
 use super::problem::{Diagnostics, Problem};
 use super::raw::Text;
@@ -54,10 +54,10 @@ fn unknown(preset: &'static Preset, dialect: Dialect, name: &str, known: &[&'sta
         return Problem::KeyOfOther { key: &other.name, store: dialect.as_str() };
     }
     let names = || known.iter().map(|parameter| &*parameter.name);
-    let instead = match near(name, names()).as_slice() {
-        [] if known.is_empty() => "it has none, so leave `parameters` out".to_owned(),
-        [] => format!("it has {}", names().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")),
-        close => format!("did you mean `{}`?", close.join("` or `")),
+    let instead = match did_you_mean(name, names()) {
+        Some(suggestion) => suggestion,
+        None if known.is_empty() => "it has none, so leave `parameters` out".to_owned(),
+        None => format!("it has {}", names().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")),
     };
     Problem::NoSuchParameter { preset: preset.name(), name: QuotedValue::new(name), instead }
 }

@@ -19,8 +19,8 @@ use super::policies::SourcePolicies;
 use super::problem::{Diagnostics, Problem};
 use super::raw::{RawSource, Text};
 use crate::diagnostic::QuotedValue;
-use crate::near::near;
 use crate::store::Statement;
+use crate::suggestion::similar_names;
 
 /// One place to read.
 #[derive(Clone)]
@@ -234,7 +234,7 @@ impl Read {
 fn preset(name: &str) -> Result<&'static Preset, Problem> {
     Preset::named(name).ok_or_else(|| {
         let names = || Preset::all().iter().map(Preset::name);
-        let close = near(name, names());
+        let close = similar_names(name, names());
         let known = if close.is_empty() { names().collect() } else { close }.join(", ");
         Problem::Preset { value: QuotedValue::new(name), known }
     })
