@@ -17,12 +17,13 @@ golden:
 bench:
 	cargo bench --locked
 
-# Fuzz targets for longer than `make test` runs them, each of those whose names begin with TARGET, for so many minutes;
-# src/fuzz/mod.rs lists them. Memory is bounded, in kB, so that what wants all of it is found out.
-TARGET =
-MINUTES = 5
+# Property tests with more cases than `make test` tries, and other cases each time: `make fuzz CASES=1000000
+# TARGET=config::properties`. TARGET is a part of the name of a test or of its module. The limit of memory, in kB, makes a
+# test fail whose reader takes too much.
+TARGET = properties
+CASES = 100000
 fuzz:
-	ulimit -v 8388608 && FUZZ_MINUTES=$(MINUTES) cargo test --locked --lib -- --nocapture --test-threads 2 'fuzz::$(TARGET)'
+	ulimit -v 8388608 && PROPTEST_CASES=$(CASES) cargo test --locked --lib -- --test-threads 2 '$(TARGET)'
 
 # The soak of the tests for longer: `make soak MINUTES=60`. In another order with SEED, of another build with its path,
 # PROGRAM; tests/e2e/soak/mod.rs says what it is.

@@ -11,8 +11,6 @@ pub mod expose;
 pub mod file;
 #[cfg(test)]
 mod fixtures;
-#[cfg(test)]
-mod fuzz;
 pub mod history;
 pub mod lease;
 pub mod log;
@@ -26,5 +24,7 @@ pub mod self_metrics;
 mod servers;
 pub mod store;
 mod suggestion;
+#[cfg(test)]
+mod testing;
 pub mod web;
 mod yaml;

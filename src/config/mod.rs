@@ -8,14 +8,14 @@ mod access;
 mod address;
 mod clock;
 mod file;
-#[cfg(test)]
-mod fuzz;
 mod glob;
 mod keys;
 mod limits;
 mod parameters;
 mod policies;
 mod problem;
+#[cfg(test)]
+mod properties;
 mod raw;
 mod secret_files;
 mod source;

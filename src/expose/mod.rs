@@ -4,12 +4,12 @@
 mod catalogue;
 mod display_name;
 mod format;
-#[cfg(test)]
-mod fuzz;
 pub(crate) mod gzip;
 pub mod json;
 pub mod metrics;
 pub mod page;
+#[cfg(test)]
+mod properties;
 mod severity;
 pub mod table;
 #[cfg(test)]

@@ -7,13 +7,13 @@
 mod advice;
 mod age_bars;
 mod clock;
-#[cfg(test)]
-mod fuzz;
 mod lease_list;
 mod lease_page;
 mod lease_row;
 mod phrases;
 mod problem_banner;
+#[cfg(test)]
+mod properties;
 mod source;
 mod timeline;
 mod view;

@@ -3,9 +3,9 @@
 //! A file put into this folder is a preset; `CONTRIBUTING.md` says what stands in it.
 
 mod file;
-#[cfg(test)]
-mod fuzz;
 mod parameter;
+#[cfg(test)]
+mod properties;
 mod reads;
 #[cfg(test)]
 mod tests;

@@ -4,8 +4,6 @@
 //! it, and says of a failure who must act on it.
 
 mod column;
-#[cfg(test)]
-mod fuzz;
 #[cfg_attr(not(feature = "redis"), expect(dead_code, reason = "checked, and then refused, in any build"))]
 pub mod keys;
 mod limit;
@@ -15,6 +13,8 @@ mod link;
 pub mod mysql;
 #[cfg(feature = "postgres")]
 pub mod postgres;
+#[cfg(test)]
+mod properties;
 #[cfg(feature = "redis")]
 pub mod redis;
 mod rows;

@@ -46,7 +46,7 @@ mod scrape_timeout;
 mod server;
 
 #[cfg(test)]
-mod fuzz;
+mod properties;
 #[cfg(test)]
 mod tests;
 

@@ -1,9 +1,9 @@
 //! Where leases are in a store of keys and values.
 
-#[cfg(test)]
-mod fuzz;
 mod glob;
 mod pattern;
+#[cfg(test)]
+mod properties;
 mod template;
 #[cfg(test)]
 mod tests;

@@ -6,7 +6,7 @@
 
 mod failure;
 #[cfg(test)]
-mod fuzz;
+mod properties;
 mod replica;
 mod session;
 mod value;

@@ -7,10 +7,10 @@ mod authentication;
 mod columns;
 mod connect;
 mod failure;
-#[cfg(test)]
-mod fuzz;
 mod message;
 mod pipeline;
+#[cfg(test)]
+mod properties;
 mod reading;
 #[cfg(test)]
 mod tests;

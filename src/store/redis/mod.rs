@@ -12,9 +12,9 @@ mod command;
 mod connect;
 mod connection;
 mod failure;
-#[cfg(test)]
-mod fuzz;
 mod names;
+#[cfg(test)]
+mod properties;
 mod request;
 mod resp;
 mod schedule;

@@ -20,7 +20,7 @@ mod warning;
 mod watch;
 
 #[cfg(test)]
-mod fuzz;
+mod properties;
 #[cfg(test)]
 mod tests;
 #[cfg(test)]

@@ -1,5 +1,0 @@
-//! What clients send: headers, queries, paths.
-
-mod accept;
-mod login;
-mod query;
