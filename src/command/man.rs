@@ -100,14 +100,15 @@ fn pages() -> Vec<Page> {
 }
 
 /// The files that the Debian package installs.
-const FILES: [(&str, &str); 6] = [
+const FILES: [(&str, &str); 7] = [
     ("/etc/lease-exporter/exporter.yml", "The configuration that the service reads."),
     (
         "/etc/lease-exporter/secrets/",
         "Passwords and keys, readable by root alone and passed to the service as credentials.",
     ),
     ("/etc/default/lease-exporter", "Further options of the service."),
-    ("/usr/share/doc/lease-exporter/README.md", "The configuration, the states and reasons, the metrics."),
+    ("/usr/share/doc/lease-exporter/README.md", "How to start."),
+    ("/usr/share/doc/lease-exporter/docs/", "The configuration, the states and reasons, the metrics."),
     ("/usr/share/lease-exporter/alerts/", "Rules for Prometheus. No alert fires until the configuration enables it."),
     ("/usr/share/lease-exporter/grafana/", "A dashboard."),
 ];

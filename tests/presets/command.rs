@@ -51,10 +51,10 @@ fn the_example_of_each_preset_and_kind_of_store_is_a_configuration() {
 }
 
 #[test]
-fn the_readme_has_a_row_for_each_preset_with_its_kind_and_clock() {
-    let readme = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("README.md")).unwrap();
+fn the_documents_have_a_row_for_each_preset_with_its_kind_and_clock() {
+    let document = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/presets.md")).unwrap();
     for preset in Preset::all() {
-        let rows = readme.lines().filter(|line| line.starts_with(&format!("| `{}` |", preset.name())));
+        let rows = document.lines().filter(|line| line.starts_with(&format!("| `{}` |", preset.name())));
         let [row] = rows.collect::<Vec<_>>().try_into().unwrap_or_else(|rows| panic!("{}: {rows:?}", preset.name()));
         let cells: Vec<&str> = row.split(" | ").collect();
         assert_eq!((cells[2], cells[3]), (preset.kind.as_str(), preset.clock.as_str()), "{row}");

@@ -18,23 +18,24 @@ fn named_in_table(text: &str, heading: &str) -> BTreeSet<String> {
 }
 
 #[test]
-fn the_readme_lists_the_metrics_that_there_are() {
+fn the_documents_list_the_metrics_that_there_are() {
     let there_are = family_names().chain(crate::self_metrics::SelfMetrics::NAMES).map(str::to_owned).collect();
-    assert_eq!(named_in_table(&file("README.md"), "\n## Metrics\n"), there_are);
+    assert_eq!(named_in_table(&file("docs/metrics.md"), "\n## Families\n"), there_are);
 }
 
 #[test]
-fn the_readme_lists_the_states_reasons_and_columns_that_there_are() {
-    let readme = file("README.md");
-    let sets: [(&str, BTreeSet<String>); 2] = [
+fn the_documents_list_the_states_reasons_and_columns_that_there_are() {
+    let sets: [(&str, &str, BTreeSet<String>); 3] = [
+        ("docs/states.md", "\n## States\n", State::ALL.iter().map(State::to_string).collect()),
+        ("docs/states.md", "\n## Reasons\n", Reason::ALL.iter().map(Reason::to_string).collect()),
         (
-            "\n## What it says\n",
-            State::ALL.iter().map(|state| state.to_string()).chain(Reason::ALL.iter().map(Reason::to_string)).collect(),
+            "docs/query-contract.md",
+            "\n## Columns\n",
+            crate::lease::Column::ALL.iter().map(|column| column.to_string()).collect(),
         ),
-        ("\n### Your own table\n", crate::lease::Column::ALL.iter().map(|column| column.to_string()).collect()),
     ];
-    for (heading, there_are) in sets {
-        assert_eq!(named_in_table(&readme, heading), there_are, "{heading}");
+    for (document, heading, there_are) in sets {
+        assert_eq!(named_in_table(&file(document), heading), there_are, "{document}: {heading}");
     }
 }
 
@@ -62,4 +63,18 @@ fn what_the_exporter_says_of_itself_is_what_it_names() {
         .filter(|name| !name.starts_with("process_"))
         .collect();
     assert_eq!(heads, crate::self_metrics::SelfMetrics::NAMES.into_iter().collect());
+}
+
+#[test]
+fn every_metric_that_the_documents_name_is_one_that_there_is() {
+    let there_are: BTreeSet<_> =
+        family_names().chain(crate::self_metrics::SelfMetrics::NAMES).map(str::to_owned).collect();
+    for document in ["README.md", "docs/metrics.md", "docs/http.md", "docs/operating.md", "docs/configuration.md"] {
+        let text = file(document);
+        let words =
+            text.split(|c: char| !c.is_ascii_alphanumeric() && c != '_').filter(|word| word.starts_with("lease_"));
+        for word in words.filter(|word| *word != "lease_exporter" && *word != "lease_ttl") {
+            assert!(there_are.contains(word), "{document}: {word}");
+        }
+    }
 }

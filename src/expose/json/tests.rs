@@ -93,11 +93,11 @@ fn the_json_of_one_lease() {
 }
 
 #[test]
-fn what_the_readme_shows_of_it_is_of_this_schema() {
-    let readme = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("README.md")).unwrap();
+fn the_documented_example_is_of_this_schema() {
+    let document = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/http.md")).unwrap();
     let schema = Schema::new();
-    for block in readme.split("\n```json\n").skip(1) {
-        schema.validate("README.md", block.split("\n```").next().unwrap());
+    for block in document.split("\n```json\n").skip(1) {
+        schema.validate("docs/http.md", block.split("\n```").next().unwrap());
     }
 }
 

@@ -179,9 +179,9 @@ fn a_key_that_others_have_rights_to_is_warned_of_by_its_path_and_one_that_they_d
 }
 
 #[test]
-fn the_readmes_placeholder_for_a_hash_lets_nobody_in() {
-    let readme = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("README.md")).unwrap();
-    let block = readme.split("```yaml\ntls_server_config").nth(1).unwrap().split("```").next().unwrap();
+fn the_documented_placeholder_for_a_hash_lets_nobody_in() {
+    let document = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/http.md")).unwrap();
+    let block = document.split("```yaml\n# web.yml\ntls_server_config").nth(1).unwrap().split("```").next().unwrap();
     let error = parse(&format!("tls_server_config{block}"), "x.yml", folder().path()).unwrap_err().to_string();
     assert!(error.starts_with("x.yml:3: what stands here is no bcrypt hash; make one with"), "{error}");
     assert_eq!(error.lines().count(), 1, "and all else is right: {error}");

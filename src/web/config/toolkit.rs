@@ -2,7 +2,7 @@
 //!
 //! The fixtures mean what the toolkit's own test files mean, and more. Their names begin with the verdict: `good-` is taken by
 //! both, `bad-` refused by both, `refused-here-` by this exporter alone and `taken-here-` by the toolkit alone. The first
-//! line of each that differs is how the table in the README names it.
+//! line of each that differs is how the table in `docs/http.md` names it.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -29,7 +29,7 @@ fn read(path: &Path, folder: &Path) -> Result<WebConfig, WebConfigError> {
 }
 
 #[test]
-fn every_file_that_the_toolkit_takes_is_taken_unless_the_readme_says_why_not() {
+fn every_file_that_the_toolkit_takes_is_taken_unless_the_documents_say_why_not() {
     let folder = folder();
     for path in ["good-", "taken-here-"].into_iter().flat_map(|verdict| fixtures(FOLDER, verdict)) {
         if let Err(error) = read(&path, folder.path()) {
@@ -50,14 +50,15 @@ fn every_file_that_the_toolkit_refuses_is_refused_and_the_others_that_are_refuse
 }
 
 #[test]
-fn the_readme_has_each_difference_and_no_other() {
+fn the_documents_have_each_difference_and_no_other() {
     let of = |verdict: &str| -> BTreeSet<String> {
         let first =
             |path| fs::read_to_string(path).unwrap().lines().next().unwrap().strip_prefix("# ").unwrap().to_owned();
         fixtures(FOLDER, verdict).into_iter().map(first).collect()
     };
-    let readme = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("README.md")).unwrap();
-    let table = readme.split("\n| a web configuration with | the exporter-toolkit | this exporter |\n").nth(1).unwrap();
+    let document = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/http.md")).unwrap();
+    let table =
+        document.split("\n| a web configuration with | the exporter-toolkit | this exporter |\n").nth(1).unwrap();
     let rows = table.lines().skip(1).map_while(|row| row.strip_prefix("| "));
     let (mut refused, mut taken) = (BTreeSet::new(), BTreeSet::new());
     for row in rows {

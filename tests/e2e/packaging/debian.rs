@@ -62,7 +62,7 @@ fn the_completions_and_manual_pages_that_the_package_is_to_carry_are_made() {
 /// But for what is of no use where there is the package: sources, manifests, and what builds an image.
 #[test]
 fn a_link_of_the_packages_documents_leads_somewhere_in_the_package() {
-    const ELSEWHERE: [&str; 8] = [
+    const ELSEWHERE: [&str; 9] = [
         "CONTRIBUTING.md",
         "LICENSE",
         "benches/",
@@ -70,6 +70,7 @@ fn a_link_of_the_packages_documents_leads_somewhere_in_the_package() {
         "deploy/helm/",
         "deploy/kubernetes/",
         "deploy/systemd/",
+        "protocol/",
         "src/",
     ];
     let doc = "usr/share/doc/lease-exporter/";
@@ -89,7 +90,14 @@ fn a_link_of_the_packages_documents_leads_somewhere_in_the_package() {
         })
     };
     let mut links = 0;
-    for document in ["README.md", "alerts/README.md", "deploy/README.md", "deploy/grafana/README.md"] {
+    let mut documents = vec!["README.md".to_owned()];
+    for folder in ["alerts", "deploy", "deploy/grafana", "docs", "docs/stores"] {
+        let files = fs::read_dir(repository(folder)).unwrap().map(|file| file.unwrap().file_name());
+        let names = files.map(|name| name.into_string().unwrap()).filter(|name| name.ends_with(".md"));
+        documents.extend(names.map(|name| format!("{folder}/{name}")));
+    }
+    assert!(documents.len() > 15, "{documents:?}");
+    for document in &documents {
         assert!(is_carried(document), "{document}");
         let text = std::fs::read_to_string(repository(document)).unwrap();
         for link in text.split("](").skip(1).filter_map(|rest| rest.split([')', '#']).next()) {
