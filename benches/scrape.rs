@@ -17,8 +17,8 @@ use lease_exporter::clock;
 use lease_exporter::expose::Format;
 use lease_exporter::expose::metrics::{Exposition, SourceMetrics};
 use lease_exporter::lease::{Clock, Kind, Policies, Policy, Rules, SourceTracker, TokenKey};
-use lease_exporter::preset::{Dialect, Preset};
-use lease_exporter::store::sqlite::Query;
+use lease_exporter::preset::Preset;
+use lease_exporter::store::sqlite::SqliteQuery;
 use lease_exporter::store::{ReadOutput, Scope};
 use rusqlite::Connection;
 
@@ -82,15 +82,15 @@ fn bare_select(connection: &Connection, sql: &str) -> usize {
     seen
 }
 
-fn read(connection: &Connection, query: &Query) -> ReadOutput {
+fn read(connection: &Connection, query: &SqliteQuery) -> ReadOutput {
     query.read(connection, Duration::MAX, &clock::monotonic).ok().unwrap()
 }
 
 fn parts(criterion: &mut Criterion) {
-    let sql = Preset::named("reference").and_then(|preset| preset.sql(Dialect::Sqlite)).unwrap();
+    let sql = Preset::named("reference").and_then(|preset| preset.query_text("sqlite")).unwrap();
     for size in SIZES {
         let (_folder, connection) = filled(size);
-        let query = Query::new(sql.into(), Scope { only_lease: "documents".into(), max_leases: size });
+        let query = SqliteQuery::new(sql.as_str().into(), Scope { only_lease: "documents".into(), max_leases: size });
         let rules = Rules {
             kind: Kind::Standing,
             clock: Clock::Store,
@@ -112,7 +112,7 @@ fn parts(criterion: &mut Criterion) {
             group.sample_size(10);
         }
         group.bench_function(BenchmarkId::new("bare_select", size), |bencher| {
-            bencher.iter(|| bare_select(&connection, sql));
+            bencher.iter(|| bare_select(&connection, &sql));
         });
         group.bench_function(BenchmarkId::new("read", size), |bencher| bencher.iter(|| read(&connection, &query)));
         let mut known = memory();
@@ -238,9 +238,9 @@ fn whole(criterion: &mut Criterion) {
         if size >= 10_000 {
             group.sample_size(10);
         }
-        let sql = Preset::named("reference").and_then(|preset| preset.sql(Dialect::Sqlite)).unwrap();
+        let sql = Preset::named("reference").and_then(|preset| preset.query_text("sqlite")).unwrap();
         group.bench_function(BenchmarkId::new("bare_select", size), |bencher| {
-            bencher.iter(|| bare_select(&connection, sql));
+            bencher.iter(|| bare_select(&connection, &sql));
         });
         for (name, headers) in SCRAPES {
             group.bench_function(BenchmarkId::new(name, size), |bencher| bencher.iter(|| exporter.scrape(headers)));

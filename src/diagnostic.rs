@@ -63,6 +63,13 @@ impl<P> Diagnostics<P> {
         result.map_err(|problem| self.note(line, problem)).ok()
     }
 
+    /// Adds all problems and warnings of another collection.
+    pub fn append<Q: Into<P>>(&mut self, other: Diagnostics<Q>) {
+        let problem = |Diagnostic { line, problem }: Diagnostic<Q>| Diagnostic { line, problem: problem.into() };
+        self.problems.extend(other.problems.into_iter().map(problem));
+        self.warnings.extend(other.warnings);
+    }
+
     /// The number of problems found so far.
     #[must_use]
     pub const fn count(&self) -> usize {

@@ -13,7 +13,7 @@ use super::serve::{CONFIG_FILE, block_on};
 use super::terminal::ProgressLine;
 use super::web_config;
 use super::{Failure, sources};
-use crate::config::{Config, Origin, Source};
+use crate::config::{Config, Source};
 use crate::expose::DisplayName;
 use crate::lease::{Columns, RecordFault};
 use crate::store::{ReadOutput, ReadResult, RecordLimiter};
@@ -87,12 +87,7 @@ fn summary(config: &Config) -> String {
 }
 
 fn introduction(source: &Source) -> String {
-    let origin = match source.origin {
-        Origin::Preset(name) => format!("preset {name}"),
-        Origin::Query => "a query".to_owned(),
-        Origin::Keys => "keys".to_owned(),
-    };
-    let Source { name, store, rules, .. } = source;
+    let Source { name, store, origin, rules, .. } = source;
     format!("{name}: {store}, {origin}, {} leases, times on the {}'s clock", rules.kind, rules.clock)
 }
 

@@ -11,7 +11,8 @@ use super::Failure;
 use super::exit::Exit;
 use super::manual::Manual;
 use super::print::print;
-use crate::preset::{Dialect, Filled, Preset, Value};
+use crate::preset::{FilledPreset, Preset, Value};
+use crate::store::kind::{self, StoreKind};
 
 pub(super) const MANUAL: Manual = Manual {
     examples: &[
@@ -34,8 +35,8 @@ pub(super) struct Arguments {
     name: Option<&'static Preset>,
 
     /// Print this kind of store alone, of those that the preset reads
-    #[arg(long, value_name = "KIND", requires = "name", value_parser = dialects())]
-    store: Option<Dialect>,
+    #[arg(long, value_name = "KIND", requires = "name", value_parser = kinds())]
+    store: Option<&'static dyn StoreKind>,
 
     /// Print it with this value of a parameter, such as table_prefix=APP_; may be given several times
     #[arg(long = "parameter", value_name = "NAME=VALUE", requires = "name", value_parser = given)]
@@ -53,10 +54,9 @@ fn given(text: &str) -> Result<(String, String), &'static str> {
     Ok((name.to_owned(), value.to_owned()))
 }
 
-fn dialects() -> impl clap::builder::TypedValueParser<Value = Dialect> {
-    let named = |name: String| Dialect::ALL.into_iter().find(|dialect| dialect.as_str() == name);
-    PossibleValuesParser::new(Dialect::ALL.map(Dialect::as_str))
-        .try_map(move |name| named(name).ok_or("there is no such kind of store"))
+fn kinds() -> impl clap::builder::TypedValueParser<Value = &'static dyn StoreKind> {
+    PossibleValuesParser::new(kind::listed().map(StoreKind::name))
+        .try_map(|name| kind::named(&name).ok_or("there is no such kind of store"))
 }
 
 pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
@@ -69,7 +69,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
 }
 
 /// The preset with what was given for its parameters.
-fn filled(preset: &'static Preset, given: &[(String, String)]) -> Result<Filled<'static>, Failure> {
+fn filled(preset: &'static Preset, given: &[(String, String)]) -> Result<FilledPreset<'static>, Failure> {
     let values = given.iter().map(|(name, text)| {
         let parameter = preset.parameter(name).ok_or_else(|| {
             let known: Vec<_> = preset.parameters.iter().map(|known| format!("`{}`", known.name)).collect();
@@ -86,28 +86,29 @@ fn filled(preset: &'static Preset, given: &[(String, String)]) -> Result<Filled<
 }
 
 /// The kinds of store to print, at least one.
-fn read(preset: &Preset, wanted: Option<Dialect>) -> Result<Vec<Dialect>, Failure> {
-    let read: Vec<Dialect> = preset.dialects().filter(|read| wanted.is_none_or(|wanted| wanted == *read)).collect();
-    match wanted {
-        Some(wanted) if read.is_empty() => Err(Failure::Configuration(format!(
+fn read(preset: &Preset, only: Option<&'static dyn StoreKind>) -> Result<Vec<&'static dyn StoreKind>, Failure> {
+    let is_wanted = |kind: &&dyn StoreKind| only.is_none_or(|only| only.name() == kind.name());
+    let read: Vec<_> = preset.kinds().filter(is_wanted).collect();
+    match only {
+        Some(only) if read.is_empty() => Err(Failure::Configuration(format!(
             "the preset `{}` does not read {}; it reads {}",
             preset.name(),
-            wanted.as_str(),
-            joined(preset.dialects())
+            only.name(),
+            stores(preset)
         ))),
         _ => Ok(read),
     }
 }
 
-fn joined(dialects: impl Iterator<Item = Dialect>) -> String {
-    dialects.map(Dialect::as_str).collect::<Vec<_>>().join(", ")
+fn stores(preset: &Preset) -> String {
+    preset.stores().collect::<Vec<_>>().join(", ")
 }
 
 fn list() -> String {
     let head = ["NAME", "KIND", "CLOCK", "STORES", "IS"].map(str::to_owned);
     let rows = Preset::all().iter().map(|preset| {
         let (kind, clock) = (preset.kind.as_str().to_owned(), preset.clock.as_str().to_owned());
-        [preset.name().to_owned(), kind, clock, joined(preset.dialects()), preset.about.description.clone()]
+        [preset.name().to_owned(), kind, clock, stores(preset), preset.about.description.clone()]
     });
     let rows: Vec<_> = std::iter::once(head).chain(rows).collect();
     let width = |column: usize| rows.iter().map(|row| row[column].len()).max().unwrap_or_default();

@@ -6,12 +6,11 @@ use std::sync::Arc;
 use clap::builder::{OsStringValueParser, TypedValueParser};
 
 use super::Failure;
-use crate::config::{Config, Families, Reads, Source};
+use crate::config::{Config, Families, Source};
 use crate::expose::metrics::Exposition;
 use crate::expose::{REQUIRED_BY_ALERTS, family_names};
 use crate::lease::{SourceTracker, TokenKey};
 use crate::observer::{Observer, SourceSetup};
-use crate::store::sqlite::{Query, SqliteStore};
 use crate::store::{Scope, Store};
 
 /// Takes the name of a file; also an empty one, as templates leave a variable that is not set, which stands for none.
@@ -89,13 +88,5 @@ pub(super) fn observable(source: &Source, key: &TokenKey) -> SourceSetup {
 #[must_use]
 pub fn store(source: &Source) -> Box<dyn Store> {
     let scope = Scope { only_lease: Arc::clone(&source.name), max_leases: source.rules.max_leases };
-    match &source.store {
-        Reads::Sqlite { path, sql } => Box::new(SqliteStore::new(path.clone(), Query::new(Arc::clone(sql), scope))),
-        #[cfg(feature = "postgres")]
-        Reads::Postgres(database) => database.clone().into_store(scope),
-        #[cfg(feature = "mysql")]
-        Reads::Mysql(database) => database.clone().into_store(scope),
-        #[cfg(feature = "redis")]
-        Reads::Redis(keyspace) => keyspace.as_ref().clone().into_store(scope),
-    }
+    source.store.store(scope)
 }

@@ -4,12 +4,8 @@
 //! of them or says everything that is wrong, each with its line and what to do. Nothing else accepts the former, so
 //! whoever has a [`Config`] need check nothing. No error repeats a secret, wherever in the file it stands.
 
-mod access;
-mod address;
-mod clock;
 mod file;
 mod glob;
-mod keys;
 mod limits;
 mod parameters;
 mod policies;
@@ -17,7 +13,6 @@ mod problem;
 #[cfg(test)]
 mod properties;
 mod raw;
-mod secret_files;
 mod source;
 #[cfg(test)]
 mod tests;
@@ -27,15 +22,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use crate::diagnostic::{FileFault, QuotedValue};
-use crate::duration;
 use crate::file::FileError;
 use crate::lease::{Policy, TokenKey};
+use crate::store::section::{Text, line};
 use crate::suggestion::did_you_mean;
 use crate::yaml;
 
 pub use crate::diagnostic::Warning;
 pub use crate::duration::DurationFault;
-pub use access::Reads;
 pub use glob::GlobFault;
 pub use policies::SourcePolicies;
 pub use problem::{ConfigError, Problem};
@@ -44,7 +38,7 @@ pub use source::{Origin, Source};
 use limits::overridden;
 use policies::LeaseEntries;
 use problem::Diagnostics;
-use raw::{MISPLACED, RawConfig, Text};
+use raw::{MISPLACED, RawConfig};
 
 /// A configuration that can be used as it is.
 #[derive(Clone, Debug)]
@@ -96,38 +90,48 @@ impl Config {
         let raw: RawConfig = yaml::read(text, &MISPLACED).map_err(|unreadable| {
             ConfigError::new(file_name, unreadable.line, Problem::Yaml(unreadable.to_string()))
         })?;
-        let mut faults = Diagnostics::default();
-        let config = Self::checked(&raw, base_dir, families, &mut faults);
-        let warnings = faults.warnings(file_name);
-        faults.finish(file_name, Self { warnings, ..config })
+        let mut diagnostics = Diagnostics::default();
+        let config = Self::checked(&raw, base_dir, families, &mut diagnostics);
+        let warnings = diagnostics.warnings(file_name);
+        diagnostics.finish(file_name, Self { warnings, ..config })
     }
 
-    fn checked(raw: &RawConfig, base_dir: &Path, families: Families<'_>, faults: &mut Diagnostics) -> Self {
+    fn checked(raw: &RawConfig, base_dir: &Path, families: Families<'_>, diagnostics: &mut Diagnostics) -> Self {
         let token_key = raw.token_key_file.as_ref().and_then(|path| {
             let key = file::token_key(&base_dir.join(&path.value)).map_err(|fault| Problem::NamedFile {
                 key: "token_key_file",
                 path: QuotedValue::path(&path.value),
                 fault,
             });
-            faults.keep(path.referenced.line(), key)
+            diagnostics.keep(path.referenced.line(), key)
         });
-        let defaults = overridden(Policy::default(), raw.defaults.limits(), faults);
-        let names: Vec<&str> = raw.sources.iter().map(|source| name(source.value.name.as_ref())).collect();
-        let entries = LeaseEntries::compile(&raw.leases, &names, defaults, faults);
+        let defaults = overridden(Policy::default(), raw.defaults.limits(), diagnostics);
+        let names: Vec<&str> = raw.sources.iter().map(|source| name(source.value.0.text("name"))).collect();
+        let entries = LeaseEntries::compile(&raw.leases, &names, defaults, diagnostics);
         if raw.sources.is_empty() {
-            faults.note(0, Problem::NoSources);
+            diagnostics.note(0, Problem::NoSources);
         }
-        note_names_taken(raw, faults);
-        let sources = raw.sources.iter().enumerate().filter_map(|(at, source)| {
-            Source::new(&source.value, source.referenced.line(), entries.of_source(at), base_dir, faults)
-        });
+        note_names_taken(raw, diagnostics);
+        let sources = raw
+            .sources
+            .iter()
+            .enumerate()
+            .filter_map(|(at, source)| Source::new(source, entries.of_source(at), base_dir, diagnostics));
         let sources = sources.collect();
-        let dropped = dropped(&raw.metrics.drop, families.all, faults);
+        let dropped = dropped(&raw.metrics.drop, families.all, diagnostics);
         if raw.leases.iter().any(|entry| !entry.value.alerts.is_empty()) {
-            note_alerts_without_ground(&raw.metrics.drop, families.of_alerts, faults);
+            note_alerts_without_ground(&raw.metrics.drop, families.of_alerts, diagnostics);
         }
         let token_key_file = raw.token_key_file.as_ref().map(|path| base_dir.join(&path.value));
         Self { sources, token_key, token_key_file, dropped, warnings: Vec::new() }
+    }
+}
+
+impl Config {
+    /// The files with secrets that it names, each with the key that names it.
+    pub fn secret_files(&self) -> impl Iterator<Item = (&'static str, &Path)> {
+        let token_key = self.token_key_file.iter().map(|path| ("token_key_file", path.as_path()));
+        token_key.chain(self.sources.iter().flat_map(|source| source.store.secret_files()))
     }
 }
 
@@ -135,30 +139,31 @@ fn name(text: Option<&Text>) -> &str {
     text.map_or("", |text| &text.value)
 }
 
-fn note_names_taken(raw: &RawConfig, faults: &mut Diagnostics) {
+fn note_names_taken(raw: &RawConfig, diagnostics: &mut Diagnostics) {
     let mut lines = BTreeMap::new();
-    for text in raw.sources.iter().filter_map(|source| source.value.name.as_ref()) {
-        let line = text.referenced.line();
+    for text in raw.sources.iter().filter_map(|source| source.value.0.text("name")) {
+        let line = line(text);
         match lines.entry(text.value.as_str()) {
             Entry::Vacant(free) => _ = free.insert(line),
             Entry::Occupied(taken) => {
-                faults.note(line, Problem::NameTaken { value: QuotedValue::new(&text.value), earlier: *taken.get() });
+                diagnostics
+                    .note(line, Problem::NameTaken { value: QuotedValue::new(&text.value), earlier: *taken.get() });
             }
         }
     }
 }
 
-fn dropped(names: &[Text], families: &[&str], faults: &mut Diagnostics) -> BTreeSet<String> {
+fn dropped(names: &[Text], families: &[&str], diagnostics: &mut Diagnostics) -> BTreeSet<String> {
     for text in names.iter().filter(|text| !families.contains(&text.value.as_str())) {
         let suggestion = did_you_mean(&text.value, families.iter().copied());
         let close = suggestion.unwrap_or_else(|| "leave it out".to_owned());
-        faults.note(text.referenced.line(), Problem::Metric { value: QuotedValue::new(&text.value), close });
+        diagnostics.note(line(text), Problem::Metric { value: QuotedValue::new(&text.value), close });
     }
     names.iter().map(|text| text.value.clone()).collect()
 }
 
-fn note_alerts_without_ground(dropped: &[Text], of_alerts: &[&str], faults: &mut Diagnostics) {
+fn note_alerts_without_ground(dropped: &[Text], of_alerts: &[&str], diagnostics: &mut Diagnostics) {
     for text in dropped.iter().filter(|text| of_alerts.contains(&text.value.as_str())) {
-        faults.note(text.referenced.line(), Problem::AlertsNeed { value: QuotedValue::new(&text.value) });
+        diagnostics.note(line(text), Problem::AlertsNeed { value: QuotedValue::new(&text.value) });
     }
 }

@@ -1,47 +1,39 @@
-//! What a source says of a preset's parameters.
+//! The parameters that a source gives to a preset.
 
-use std::collections::BTreeMap;
-
-use crate::preset::{Dialect, Filled, Parameter, Preset, Value};
+use crate::preset::{FilledPreset, Parameter, Preset, Value};
+use crate::store::section::{Node, Section, Text, line};
 use crate::suggestion::did_you_mean;
 
 use super::problem::{Diagnostics, Problem};
-use super::raw::Text;
 use crate::diagnostic::QuotedValue;
 
-/// The preset with these values, for a source that begins on `line`; `None` where one of them is wrong or missing, which
-/// is then noted.
+/// The preset with these values, for a source on line `at`; `None` if a value is wrong or missing, which is noted.
 pub(super) fn filled(
     preset: &'static Preset,
-    dialect: Dialect,
-    given: &BTreeMap<String, Text>,
-    line: u64,
-    faults: &mut Diagnostics,
-) -> Option<Filled<'static>> {
-    let before = faults.count();
-    let known: Vec<&'static Parameter> = preset.parameters_of(dialect).collect();
-    let values = given.iter().filter_map(|(name, text)| {
-        let value = match known.iter().find(|parameter| *parameter.name == **name) {
+    store: &'static str,
+    given: Option<&Section>,
+    at: u64,
+    diagnostics: &mut Diagnostics,
+) -> Option<FilledPreset<'static>> {
+    let before = diagnostics.count();
+    let known: Vec<&'static Parameter> = preset.parameters_of(store).collect();
+    let values = given.into_iter().flat_map(Section::entries).filter_map(|(name, node)| {
+        let Node::Text(text) = node else { return None };
+        let value = match known.iter().find(|parameter| *parameter.name == *name) {
             Some(parameter) => value(parameter, text).map(|value| (&*parameter.name, value)),
-            None => Err(unknown(preset, dialect, name, &known)),
+            None => Err(unknown(preset, store, name, &known)),
         };
-        faults.keep(text.referenced.line(), value)
+        diagnostics.keep(line(text), value)
     });
     let filled = preset.with(values.collect::<Vec<_>>());
-    for missing in known.iter().filter(|known| known.default.is_none() && !given.contains_key(&*known.name)) {
-        faults.note(
-            line,
-            Problem::MissingParameter { preset: preset.name(), name: &missing.name, means: &missing.means },
-        );
+    for missing in known
+        .iter()
+        .filter(|known| known.default.is_none() && given.is_none_or(|given| given.get(&known.name).is_none()))
+    {
+        diagnostics
+            .note(at, Problem::MissingParameter { preset: preset.name(), name: &missing.name, means: &missing.means });
     }
-    (faults.count() == before).then_some(filled)
-}
-
-/// Takes note of parameters where there is no preset.
-pub(super) fn note_without_preset(given: &BTreeMap<String, Text>, faults: &mut Diagnostics) {
-    if let Some(line) = given.values().map(|text| text.referenced.line()).min() {
-        faults.note(line, Problem::ParametersOfQuery);
-    }
+    (diagnostics.count() == before).then_some(filled)
 }
 
 fn value(parameter: &'static Parameter, text: &Text) -> Result<Value, Problem> {
@@ -49,9 +41,9 @@ fn value(parameter: &'static Parameter, text: &Text) -> Result<Value, Problem> {
     Value::parse(parameter.takes, &text.value).map_err(problem)
 }
 
-fn unknown(preset: &'static Preset, dialect: Dialect, name: &str, known: &[&'static Parameter]) -> Problem {
+fn unknown(preset: &'static Preset, store: &'static str, name: &str, known: &[&'static Parameter]) -> Problem {
     if let Some(other) = preset.parameter(name) {
-        return Problem::KeyOfOther { key: &other.name, store: dialect.as_str() };
+        return Problem::KeyOfOtherStore { key: other.name.to_string(), store };
     }
     let names = || known.iter().map(|parameter| &*parameter.name);
     let instead = match did_you_mean(name, names()) {

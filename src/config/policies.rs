@@ -3,11 +3,12 @@
 use std::sync::Arc;
 
 use crate::lease::{Policies, Policy};
+use crate::store::section::Text;
 
 use super::glob::Glob;
 use super::limits::{alerts, overridden};
 use super::problem::{Diagnostics, Problem};
-use super::raw::{RawLease, Text};
+use super::raw::RawLease;
 use crate::diagnostic::QuotedValue;
 
 /// Every entry, in the order of the file.
@@ -29,32 +30,32 @@ struct Entry {
 }
 
 impl LeaseEntries {
-    /// Compiles the entries. `sources` are the names of all sources, even of those with faults of their own, so that a
+    /// Compiles the entries. `sources` are the names of all sources, even of those with diagnostics of their own, so that a
     /// fault there makes no further ones here.
     pub(super) fn compile(
         raw: &[serde_saphyr::Spanned<RawLease>],
         sources: &[&str],
         defaults: Policy,
-        faults: &mut Diagnostics,
+        diagnostics: &mut Diagnostics,
     ) -> Self {
         let mut compiled = Self { entries: Vec::with_capacity(raw.len()), otherwise: Arc::new(defaults) };
         for entry in raw {
             let line = entry.referenced.line();
-            let policy = overridden(defaults, entry.value.limits(), faults);
-            let policy = Policy { alerts: alerts(&entry.value.alerts, faults), ..policy };
+            let policy = overridden(defaults, entry.value.limits(), diagnostics);
+            let policy = Policy { alerts: alerts(&entry.value.alerts, diagnostics), ..policy };
             let Some(matches) = &entry.value.matches else {
-                faults.note(line, Problem::Missing("match"));
+                diagnostics.note(line, Problem::Missing("match"));
                 continue;
             };
-            let source = pattern("source", matches.source.as_ref(), faults);
-            let lease = pattern("lease", matches.lease.as_ref(), faults);
+            let source = pattern("source", matches.source.as_ref(), diagnostics);
+            let lease = pattern("lease", matches.lease.as_ref(), diagnostics);
             let (Some(source), Some(lease)) = (source, lease) else { continue };
             let matching: Vec<usize> = (0..sources.len()).filter(|at| source.matches(sources[*at])).collect();
             if let (true, Some(text)) = (matching.is_empty(), &matches.source) {
                 let named = sources.iter().filter(|name| !name.is_empty());
                 let known = named.map(|name| QuotedValue::new(name).to_string()).collect::<Vec<_>>().join(", ");
                 let value = QuotedValue::new(&text.value);
-                faults.note(text.referenced.line(), Problem::NoSuchSource { value, known });
+                diagnostics.note(text.referenced.line(), Problem::NoSuchSource { value, known });
                 continue;
             }
             let entry = Entry {
@@ -65,7 +66,7 @@ impl LeaseEntries {
                 policy: Arc::new(policy),
             };
             match compiled.hides(&entry) {
-                Some(earlier) => faults.note(line, Problem::NeverApplies { earlier }),
+                Some(earlier) => diagnostics.note(line, Problem::NeverApplies { earlier }),
                 None => compiled.entries.push(entry),
             }
         }
@@ -97,10 +98,10 @@ impl LeaseEntries {
 }
 
 /// A pattern that is left out matches every name; one that cannot be used matches none.
-fn pattern(key: &'static str, given: Option<&Text>, faults: &mut Diagnostics) -> Option<Glob> {
+fn pattern(key: &'static str, given: Option<&Text>, diagnostics: &mut Diagnostics) -> Option<Glob> {
     let Some(text) = given else { return Some(Glob::any()) };
     let glob = Glob::new(&text.value).map_err(|fault| Problem::Pattern { key, fault });
-    faults.keep(text.referenced.line(), glob)
+    diagnostics.keep(text.referenced.line(), glob)
 }
 
 /// The policies of one source: the first entry that matches a lease's name is its policy.

@@ -1,13 +1,12 @@
-//! What can be wrong with a configuration, all of it to be put right by whoever wrote the file.
+//! The problems that a configuration can have.
 
-use super::duration::DurationFault;
 use super::glob::GlobFault;
 use crate::diagnostic::{FileFault, InvalidFile, QuotedValue};
-use crate::preset::ValueFault;
-use crate::store::NoZone;
-use crate::store::keys::KeyFault;
+use crate::duration::DurationFault;
+use crate::store::parameter::ValueFault;
+use crate::store::section::StoreProblem;
 
-/// Everything that is wrong with one file.
+/// A configuration that cannot be used, with everything that is wrong with it.
 pub type ConfigError = InvalidFile<Problem>;
 
 /// The problems found so far.
@@ -24,27 +23,21 @@ pub enum Problem {
     /// A way of giving `kind`, `clock` or `work` that does not exist.
     #[error("`{key}` cannot be this: `{value}`; write {known}")]
     Choice { key: &'static str, value: QuotedValue, known: &'static str },
-    /// A preset that says nothing of how to read this kind of store.
+    /// A problem with a key of the store.
+    #[error(transparent)]
+    Store(#[from] StoreProblem),
+    /// A preset that cannot read this kind of store.
     #[error("the preset `{preset}` does not read {store}; it reads {reads}")]
-    Dialect { preset: &'static str, store: &'static str, reads: String },
+    PresetOfOtherStore { preset: &'static str, store: &'static str, reads: String },
     /// Neither a preset nor a query.
-    #[error("the source says nothing of what to read; give it a `preset` or a `query`")]
-    NothingToRead,
+    #[error("the source says nothing of what to read; give it a `preset` or {}", with_article(.0))]
+    NoQuery(&'static str),
     /// Both a preset and a query.
-    #[error("the source has both a `preset` and a `query`; leave one")]
-    ReadTwice,
-    /// Neither a preset nor keys.
-    #[error("the source says nothing of what to read; give it a `preset` or `keys`")]
-    NoKeys,
-    /// Both a preset and keys.
-    #[error("the source has both a `preset` and `keys`; leave one")]
-    PresetAndKeys,
-    /// A query where there is no SQL, or keys where there is.
+    #[error("the source has both a `preset` and {}; leave one", with_article(.0))]
+    PresetAndQuery(&'static str),
+    /// The query of another kind of store.
     #[error("`{key}` has no meaning for {store}; write `{instead}` instead, or use a `preset`")]
-    OtherLanguage { key: &'static str, store: &'static str, instead: &'static str },
-    /// Keys of a source that do not fit together.
-    #[error("{}{fault}", value.as_ref().map(|value| format!("`{value}`: ")).unwrap_or_default())]
-    Keys { value: Option<QuotedValue>, fault: KeyFault },
+    QueryOfOtherStore { key: &'static str, store: &'static str, instead: &'static str },
     /// A length of time that cannot be used.
     #[error("`{key}` cannot be this: `{value}`; {fault}")]
     Duration { key: &'static str, value: QuotedValue, fault: DurationFault },
@@ -103,64 +96,15 @@ pub enum Problem {
         "there is nothing to read; add a source with a `name`, a `store`, and a `preset` or a `query` under `sources`"
     )]
     NoSources,
-    /// A password for what has none.
-    #[error("an SQLite file has no password; leave `password_file` out and grant access to the file")]
-    PasswordOfFile,
     /// A pattern that cannot be used.
     #[error("`{key}` is not a pattern; {fault}")]
     Pattern { key: &'static str, fault: GlobFault },
     /// A preset that does not exist.
     #[error("there is no such preset: `{value}`; the presets are {known}")]
     Preset { value: QuotedValue, known: String },
-    /// An empty query.
-    #[error(
-        "the query is empty; write a statement that returns the columns of the reading contract, or use a `preset`"
-    )]
-    Query,
-    /// A password in a store's address.
-    #[error("the store's address has a secret in it, which is never needed there; take it out and use `password_file`")]
-    SecretInAddress,
-    /// A store's address without a scheme.
-    #[error(
-        "the store's address has no scheme; write it as `sqlite:///path/to/file` or `sqlite://path/beside/this/file`"
-    )]
-    NoScheme,
-    /// An SQLite file's address that names none, or more than a file.
-    #[error("the store's address is not one of an SQLite file: {0}")]
-    SqliteAddress(&'static str),
-    /// A server's address that lacks something, or has too much.
-    #[error("the store's address is not one of {store}: {fault}")]
-    ServerAddress { store: &'static str, fault: &'static str },
     /// A key that says nothing of this kind of store.
     #[error("`{key}` has no meaning for {store}; leave it out")]
-    KeyOfOther { key: &'static str, store: &'static str },
-    /// One of two files that only make sense together.
-    #[error("`cert_file` and `key_file` belong together; give both or none")]
-    HalfIdentity,
-    /// Files for a connection that is not protected.
-    #[error("`tls` has `mode: off` and files for it; leave one or the other out")]
-    TlsOffWithFiles,
-    /// `tls` for an address that says that there is none.
-    #[error("`tls` contradicts `redis://`, which is not protected; write `rediss://`, or leave `tls` out")]
-    TlsOfPlainScheme,
-    /// `tls` turned off for an address that says that there is some.
-    #[error("`mode: off` contradicts `rediss://`, which is protected; write `redis://`, or leave `mode` out")]
-    TlsOffOfScheme,
-    /// A time zone that cannot be used.
-    #[error("`{key}` cannot be this: `{value}`; {fault}")]
-    Zone { key: &'static str, value: QuotedValue, fault: NoZone },
-    /// A schema's name that would have to be quoted.
-    #[error("`schema` cannot be this: `{0}`; write one name of letters, digits and `_`")]
-    Schema(QuotedValue),
-    /// A kind of store that this build leaves out.
-    #[error("stores of this kind are left out of this build: `{scheme}`; build it with the cargo feature `{feature}`")]
-    FeatureOff { scheme: &'static str, feature: &'static str },
-    /// A kind of store that no build reads yet.
-    #[error("stores of this kind are not read yet: `{scheme}`; this build reads {known}")]
-    SchemeNotBuilt { scheme: &'static str, known: String },
-    /// A kind of store that does not exist here.
-    #[error("there is no such kind of store: `{scheme}`; this build reads {known}")]
-    Scheme { scheme: QuotedValue, known: String },
+    KeyOfOtherStore { key: String, store: &'static str },
     /// `work` and `cadence` say two things of one.
     #[error(
         "`work` and `cadence` exclude each other; leave `cadence` to say that a run falls due now and then, or `work` to say that there is always something to do"
@@ -169,4 +113,9 @@ pub enum Problem {
     /// What is not YAML, or not of the right shape.
     #[error("{0}")]
     Yaml(String),
+}
+
+/// The name of a key as a noun: `keys` is a plural.
+pub(super) fn with_article(key: &str) -> String {
+    if key.ends_with('s') { format!("`{key}`") } else { format!("a `{key}`") }
 }

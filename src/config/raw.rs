@@ -1,23 +1,20 @@
-//! The file as it is written. Nothing here is checked but the names of keys and the shapes of values, and nothing
-//! outside this folder sees it.
+//! The file as it is written: only the names of keys and the shapes of values are checked.
 
-use std::collections::BTreeMap;
+use std::sync::LazyLock;
 
 use serde::de::{Deserialize, Deserializer};
 use serde_saphyr::Spanned;
 
-use crate::store::keys::WrittenKeys;
+use crate::store::kind::{self, StoreKind};
+use crate::store::section::{KeySet, KeySpec, Section, Shape, Text};
 
-/// Keys that people look for in the wrong place or under another name, and what to do instead.
+/// Keys that are often expected in the wrong place or under another name, and what to write instead.
 pub(super) const MISPLACED: [(&str, &str); 4] = [
     ("alerts", "alerts are turned on lease by lease; name them in an entry of `leases`"),
     ("password", "a password does not belong here; put it into a file of its own and name that with `password_file`"),
     ("token_key", "a key does not belong here; put it into a file of its own and name that with `token_key_file`"),
     ("url", "where a store is stands under `store`"),
 ];
-
-/// A text and the line that it stands on.
-pub(super) type Text = Spanned<String>;
 
 #[derive(Debug, serde::Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -34,56 +31,54 @@ pub(super) struct RawConfig {
     pub(super) metrics: RawMetrics,
 }
 
-#[derive(Debug, serde::Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(super) struct RawSource {
-    #[serde(default, deserialize_with = "given")]
-    pub(super) name: Option<Text>,
-    #[serde(default, deserialize_with = "given")]
-    pub(super) store: Option<Text>,
-    #[serde(default, deserialize_with = "given")]
-    pub(super) preset: Option<Text>,
-    #[serde(default)]
-    pub(super) parameters: BTreeMap<String, Text>,
-    #[serde(default, deserialize_with = "given")]
-    pub(super) query: Option<Text>,
-    #[serde(default)]
-    pub(super) keys: Option<Spanned<WrittenKeys<Text>>>,
-    #[serde(default, deserialize_with = "given")]
-    pub(super) kind: Option<Text>,
-    #[serde(default, deserialize_with = "given")]
-    pub(super) clock: Option<Text>,
-    #[serde(default, deserialize_with = "given")]
-    pub(super) timeout: Option<Text>,
-    #[serde(default, deserialize_with = "given")]
-    pub(super) clock_skew: Option<Text>,
-    #[serde(default, deserialize_with = "given")]
-    pub(super) reuse_for: Option<Text>,
-    #[serde(default, deserialize_with = "given")]
-    pub(super) max_leases: Option<Text>,
-    #[serde(default, deserialize_with = "given")]
-    pub(super) password_file: Option<Text>,
-    #[serde(default)]
-    pub(super) tls: Option<Spanned<RawTls>>,
-    #[serde(default, deserialize_with = "given")]
-    pub(super) schema: Option<Text>,
-    #[serde(default, deserialize_with = "given")]
-    pub(super) time_zone: Option<Text>,
-    #[serde(default, deserialize_with = "given")]
-    pub(super) session_time_zone: Option<Text>,
+/// A source: the keys that every source has, and those that its kind of store declares.
+#[derive(Debug)]
+pub(super) struct RawSource(pub(super) Section);
+
+/// The keys that every source has, before and after those that say what to read.
+const BEFORE_QUERY: [KeySpec; 4] = [
+    KeySpec::text("name"),
+    KeySpec::text("store"),
+    KeySpec::text("preset"),
+    KeySpec { name: "parameters", shape: Shape::Map(&Shape::Text) },
+];
+const AFTER_QUERY: [KeySpec; 6] = [
+    KeySpec::text("kind"),
+    KeySpec::text("clock"),
+    KeySpec::text("timeout"),
+    KeySpec::text("clock_skew"),
+    KeySpec::text("reuse_for"),
+    KeySpec::text("max_leases"),
+];
+
+/// Every key of a source, and the names that messages list, which leave out those of hidden kinds of store.
+static SOURCE_KEYS: LazyLock<(Vec<KeySpec>, Vec<&'static str>)> = LazyLock::new(|| {
+    let listed = || kind::listed();
+    let common = BEFORE_QUERY.into_iter().chain(listed().map(StoreKind::query_key)).chain(AFTER_QUERY);
+    let listed = common.chain(listed().flat_map(StoreKind::keys).copied());
+    let hidden = kind::KINDS.iter().filter(|kind| kind.is_hidden());
+    let hidden = hidden.flat_map(|kind| kind.keys().iter().copied().chain([kind.query_key()]));
+    let (mut keys, mut names): (Vec<KeySpec>, Vec<&str>) = (Vec::new(), Vec::new());
+    for key in listed {
+        if !names.contains(&key.name) {
+            names.push(key.name);
+            keys.push(key);
+        }
+    }
+    keys.extend(hidden);
+    (keys, names)
+});
+
+impl<'de> Deserialize<'de> for RawSource {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let (keys, names) = &*SOURCE_KEYS;
+        Section::deserialize(KeySet::new(keys, names), deserializer).map(Self)
+    }
 }
 
-#[derive(Debug, serde::Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(super) struct RawTls {
-    #[serde(default, deserialize_with = "given")]
-    pub(super) mode: Option<Text>,
-    #[serde(default, deserialize_with = "given")]
-    pub(super) ca_file: Option<Text>,
-    #[serde(default, deserialize_with = "given")]
-    pub(super) cert_file: Option<Text>,
-    #[serde(default, deserialize_with = "given")]
-    pub(super) key_file: Option<Text>,
+/// Whether every source has this key.
+pub(super) fn is_common(key: &str) -> bool {
+    BEFORE_QUERY.iter().chain(&AFTER_QUERY).any(|common| common.name == key)
 }
 
 #[derive(Debug, Default, serde::Deserialize)]

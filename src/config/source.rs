@@ -5,33 +5,31 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::lease::{Clock, Kind, Policies, Rules};
-use crate::preset::{Dialect, Preset};
+use serde_saphyr::Spanned;
 
-use super::access::{Access, Question, Reads};
-use super::address::Address;
-use super::clock;
-use super::duration::{DurationFault, Zero, duration};
-use super::keys::layout;
 use super::limits::length;
 use super::parameters;
 use super::policies::SourcePolicies;
-use super::problem::{Diagnostics, Problem};
-use super::raw::{RawSource, Text};
+use super::problem::{Diagnostics, Problem, with_article};
+use super::raw::{RawSource, is_common};
 use crate::diagnostic::QuotedValue;
-use crate::store::Statement;
+use crate::duration::{DurationFault, Zero, duration};
+use crate::lease::{Clock, Kind, Policies, Rules};
+use crate::preset::Preset;
+use crate::store::kind::{self, KINDS, Query, StoreConfig, StoreKind};
+use crate::store::section::{Node, Section, StoreDiagnostics, StoreSection, Text, line};
 use crate::suggestion::similar_names;
 
-/// One place to read.
+/// One store to read, and how.
 #[derive(Clone)]
 pub struct Source {
     /// Its name: the label `source`.
     pub name: Arc<str>,
-    /// Where it is, and what to read there.
-    pub store: Reads,
-    /// Where that comes from, and so whose mistake it is if it does not fit.
+    /// The store and what to read there.
+    pub store: Arc<dyn StoreConfig>,
+    /// Where the query comes from.
     pub origin: Origin,
-    /// What holds for all its leases.
+    /// The rules for all its leases.
     pub rules: Rules,
     /// How long a reading may take.
     pub timeout: Duration,
@@ -41,15 +39,22 @@ pub struct Source {
     pub policies: Arc<dyn Policies>,
 }
 
-/// Where a source's statement comes from.
+/// Where the query of a source comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Origin {
     /// The preset of this name.
     Preset(&'static str),
-    /// The configuration, as a query.
-    Query,
-    /// The configuration, as keys.
-    Keys,
+    /// This key of the configuration.
+    Key(&'static str),
+}
+
+impl fmt::Display for Origin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Preset(name) => write!(f, "preset {name}"),
+            Self::Key(key) => f.write_str(&with_article(key).replace('`', "")),
+        }
+    }
 }
 
 impl Source {
@@ -57,64 +62,64 @@ impl Source {
     pub const TIMEOUT: Duration = Duration::from_secs(5);
     /// The default of `reuse_for`.
     pub const REUSE_FOR: Duration = Duration::from_secs(1);
-    /// The most that `reuse_for` may be. A usual scrape interval: what is older is no longer what a scrape asks for.
+    /// The maximum of `reuse_for`: a usual scrape interval.
     pub const MOST_REUSE: Duration = Duration::from_secs(60);
-    /// A time to live that is left is told to the millisecond, from when the server comes to tell it.
-    pub const RESOLUTION_OF_KEYS: Duration = Duration::from_millis(20);
-    /// The most that `max_leases` may be.
+    /// The maximum of `max_leases`.
     pub const MOST_LEASES: usize = 1_000_000;
 
-    /// Checks a source; takes note of all that is wrong with it, and gives it if nothing is.
+    /// Checks a source. `None` if there is a problem, which is noted.
     pub(super) fn new(
-        raw: &RawSource,
-        line: u64,
+        raw: &Spanned<RawSource>,
         policies: SourcePolicies,
         base_dir: &Path,
-        faults: &mut Diagnostics,
+        diagnostics: &mut Diagnostics,
     ) -> Option<Self> {
-        let name = required("name", raw.name.as_ref(), line, faults).and_then(|text| name(text, faults));
-        let address = required("store", raw.store.as_ref(), line, faults)
-            .and_then(|text| faults.keep(text.referenced.line(), Address::parse(&text.value, base_dir)));
-        let read = Read::new(raw, line, address.as_ref(), faults);
-        let access = address.as_ref().and_then(|address| Access::new(raw, address, base_dir, faults));
-        let timeout = length("timeout", raw.timeout.as_ref(), Zero::Refused, faults);
-        let clock_skew = length("clock_skew", raw.clock_skew.as_ref(), Zero::Refused, faults);
-        let reuse_for = raw.reuse_for.as_ref().and_then(|text| reuse_for(text, faults));
-        let max_leases = raw.max_leases.as_ref().and_then(|text| max_leases(text, faults));
-        let read = read?;
-        let resolution = match &read.question {
-            Question::Statement(_) => Duration::ZERO,
-            Question::Keys(_) => Self::RESOLUTION_OF_KEYS,
-        };
-        let name = name?;
-        let policies = match read.only_lease(&name) {
-            Some(lease) => policies.expecting(lease),
-            None => policies,
-        };
+        let (keys, at) = (&raw.value.0, raw.referenced.line());
+        let name = required("name", keys, at, diagnostics).and_then(|text| name(text, diagnostics));
+        let address = required("store", keys, at, diagnostics);
+        let kind = address.and_then(|text| diagnostics.keep(line(text), kind::of_address(&text.value)));
+        let (query, facts) = QueryReader { keys, at, kind, diagnostics: &mut *diagnostics }.read().unzip();
+        let has_one_lease = query.as_ref().is_some_and(|query| query.has_one_lease());
+        let resolution = query.as_ref().map_or(Duration::ZERO, |query| query.resolution());
+        let store = address.zip(kind).and_then(|(address, kind)| {
+            note_keys_of_other_stores(keys, at, kind, diagnostics);
+            let mut found = StoreDiagnostics::default();
+            let section = &mut StoreSection { address, keys, line: at, base_dir, diagnostics: &mut found };
+            let store = kind.configure(section, query);
+            diagnostics.append(found);
+            store
+        });
+        let timeout = length("timeout", keys.text("timeout"), Zero::Refused, diagnostics);
+        let clock_skew = length("clock_skew", keys.text("clock_skew"), Zero::Refused, diagnostics);
+        let reuse_for = keys.text("reuse_for").and_then(|text| reuse_for(text, diagnostics));
+        let max_leases = keys.text("max_leases").and_then(|text| max_leases(text, diagnostics));
+        let (name, facts) = (name?, facts?);
+        let lease = if has_one_lease { Some(Arc::clone(&name)) } else { facts.lease };
         Some(Self {
+            policies: Arc::new(match lease {
+                Some(lease) => policies.expecting(lease),
+                None => policies,
+            }),
             name,
-            store: Reads::new(address?, access?, read.question)?,
-            origin: read.origin,
+            store: store?,
+            origin: facts.origin,
             rules: Rules {
-                kind: read.kind,
-                clock: read.clock,
+                kind: facts.kind,
+                clock: facts.clock,
                 clock_skew: clock_skew.unwrap_or(Rules::CLOCK_SKEW),
                 max_leases: max_leases.unwrap_or(Rules::MAX_LEASES),
                 resolution,
             },
             timeout: timeout.unwrap_or(Self::TIMEOUT),
             reuse_for: reuse_for.unwrap_or(Self::REUSE_FOR),
-            policies: Arc::new(policies),
         })
     }
-}
 
-impl Source {
-    /// Whether what was learnt of this source holds for another of the same name: the same is read at the same place, by
-    /// the same rules. How long it may take, and what limits leases have, changes nothing of what they did.
+    /// Whether what was learned about this source holds for another source of the same name: both read the same store in
+    /// the same way, by the same rules. Timeouts and the limits of leases may differ.
     #[must_use]
     pub fn is_read_like(&self, other: &Self) -> bool {
-        self.store == other.store && self.rules == other.rules
+        *self.store == *other.store && self.rules == other.rules
     }
 }
 
@@ -123,7 +128,7 @@ impl fmt::Debug for Source {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Source")
             .field("name", &self.name)
-            .field("store", &self.store)
+            .field("store", &format_args!("{}", self.store))
             .field("origin", &self.origin)
             .field("rules", &self.rules)
             .field("timeout", &self.timeout)
@@ -133,101 +138,102 @@ impl fmt::Debug for Source {
     }
 }
 
-/// What to read.
-struct Read {
-    question: Question,
+/// What a source, or its preset, says of its leases.
+struct LeaseFacts {
     origin: Origin,
     kind: Kind,
     clock: Clock,
+    /// The name of the only lease, if a preset gives it.
+    lease: Option<Arc<str>>,
 }
 
-impl Read {
-    fn new(raw: &RawSource, line: u64, address: Option<&Address>, faults: &mut Diagnostics) -> Option<Self> {
-        let dialect = address.map(Address::dialect);
-        let is_keys = dialect == Some(Dialect::Redis);
-        let other = |key, instead| Problem::OtherLanguage { key, store: dialect.map_or("", Dialect::as_str), instead };
-        let (line, problem) = match (&raw.preset, &raw.query, &raw.keys) {
-            (Some(preset), None, None) => return Self::by_preset(preset, raw, line, address, faults),
-            (None, Some(query), None) if !is_keys => return Self::by_query(query, raw, dialect, faults),
-            (None, None, Some(keys)) if is_keys || dialect.is_none() => {
-                let (layout, times) = (layout(keys, faults), Self::times(raw, faults));
-                let (question, (kind, clock)) = (Question::Keys(layout?), times?);
-                return Some(Self { question, origin: Origin::Keys, kind, clock });
-            }
-            (None, None, None) if is_keys => (line, Problem::NoKeys),
-            (None, None, None) => (line, Problem::NothingToRead),
-            (Some(_), Some(query), _) => (query.referenced.line(), Problem::ReadTwice),
-            (Some(_), None, Some(keys)) => (keys.referenced.line(), Problem::PresetAndKeys),
-            (None, Some(query), _) if is_keys => (query.referenced.line(), other("query", "keys")),
-            (None, _, Some(keys)) => (keys.referenced.line(), other("keys", "query")),
-            (None, Some(_), None) => return None,
-        };
-        faults.note(line, problem);
-        None
-    }
+/// What a source reads, in the making.
+struct QueryReader<'a> {
+    keys: &'a Section,
+    /// The line of the source.
+    at: u64,
+    /// `None` if there is a problem with the address.
+    kind: Option<&'static dyn StoreKind>,
+    diagnostics: &'a mut Diagnostics,
+}
 
-    fn by_preset(
-        text: &Text,
-        raw: &RawSource,
-        line: u64,
-        address: Option<&Address>,
-        faults: &mut Diagnostics,
-    ) -> Option<Self> {
-        let preset = faults.keep(text.referenced.line(), preset(&text.value))?;
-        for (key, value, given) in
-            [("kind", preset.kind.as_str(), &raw.kind), ("clock", preset.clock.as_str(), &raw.clock)]
-        {
-            if let Some(given) = given {
-                faults.note(given.referenced.line(), Problem::FixedByPreset { preset: preset.name(), key, value });
-            }
-        }
-        let dialect = address?.dialect();
-        if !preset.dialects().any(|read| read == dialect) {
-            let reads = preset.dialects().map(|dialect| dialect.as_str()).collect::<Vec<_>>().join(", ");
-            let problem = Problem::Dialect { preset: preset.name(), store: dialect.as_str(), reads };
-            faults.note(text.referenced.line(), problem);
+type QueryAndFacts = (Box<dyn Query>, LeaseFacts);
+
+impl QueryReader<'_> {
+    /// The query of the source: its preset's, or the one under the query key of its kind of store.
+    fn read(&mut self) -> Option<QueryAndFacts> {
+        let of_key = |key: &str| KINDS.iter().copied().find(|kind| kind.query_key().name == key);
+        let given = self.keys.entries().filter_map(|(key, node)| Some((of_key(key)?, node.clone())));
+        let given: Vec<(&dyn StoreKind, Node)> = given.collect();
+        if let Some(preset) = self.keys.text("preset").cloned() {
+            let Some((other, node)) = given.first() else { return self.of_preset(&preset) };
+            self.note(node, Problem::PresetAndQuery(other.query_key().name));
             return None;
         }
-        let filled = parameters::filled(preset, dialect, &raw.parameters, line, faults)?;
-        let question = match filled.layout(dialect) {
-            Some(layout) => Question::Keys(layout),
-            None => Question::Statement(filled.statement(dialect)?),
-        };
-        Some(Self { question, origin: Origin::Preset(preset.name()), kind: preset.kind, clock: preset.clock })
-    }
-
-    /// The only lease of a source of this name, where it is known before the first look. A query may or may not have a
-    /// column of names.
-    fn only_lease(&self, source: &Arc<str>) -> Option<Arc<str>> {
-        match (&self.question, self.origin) {
-            (Question::Keys(layout), _) => (!layout.has_many_leases()).then(|| Arc::clone(source)),
-            (_, Origin::Preset(name)) => Preset::named(name)?.lease.clone(),
-            (_, Origin::Query | Origin::Keys) => None,
+        let is_own =
+            |other: &dyn StoreKind| self.kind.is_none_or(|kind| kind.query_key().name == other.query_key().name);
+        let (own, others): (Vec<_>, Vec<_>) = given.iter().partition(|(other, _)| is_own(*other));
+        for (other, node) in others {
+            let (store, instead) = self.kind.map_or(("", ""), |kind| (kind.name(), kind.query_key().name));
+            self.note(node, Problem::QueryOfOtherStore { key: other.query_key().name, store, instead });
         }
+        if given.is_empty() {
+            let kind = self.kind.unwrap_or(KINDS[0]);
+            self.diagnostics.note(self.at, Problem::NoQuery(kind.query_key().name));
+        }
+        let (other, node) = own.first()?;
+        self.of_own(self.kind.unwrap_or(*other), node)
     }
 
-    /// What holding a lease means, and whose clock wrote its times.
-    fn times(raw: &RawSource, faults: &mut Diagnostics) -> Option<(Kind, Clock)> {
-        let kind =
-            choice("kind", raw.kind.as_ref(), Kind::Standing, Kind::ALL.map(|kind| (kind.as_str(), kind)), faults);
-        let clock =
-            choice("clock", raw.clock.as_ref(), Clock::Store, Clock::ALL.map(|clock| (clock.as_str(), clock)), faults);
-        parameters::note_without_preset(&raw.parameters, faults);
-        Some((kind?, clock?))
-    }
-
-    fn by_query(query: &Text, raw: &RawSource, dialect: Option<Dialect>, faults: &mut Diagnostics) -> Option<Self> {
-        let times = Self::times(raw, faults);
-        if query.value.trim().is_empty() {
-            faults.note(query.referenced.line(), Problem::Query);
+    fn of_preset(&mut self, text: &Text) -> Option<QueryAndFacts> {
+        let preset = self.diagnostics.keep(line(text), preset(&text.value))?;
+        for (key, value) in [("kind", preset.kind.as_str()), ("clock", preset.clock.as_str())] {
+            if let Some(given) = self.keys.text(key) {
+                let problem = Problem::FixedByPreset { preset: preset.name(), key, value };
+                self.diagnostics.note(line(given), problem);
+            }
+        }
+        let store = self.kind?.name();
+        if !preset.stores().any(|read| read == store) {
+            let reads = preset.stores().collect::<Vec<_>>().join(", ");
+            self.diagnostics.note(line(text), Problem::PresetOfOtherStore { preset: preset.name(), store, reads });
             return None;
         }
-        if let (Some(Dialect::Postgres), Some(clock)) = (dialect, clock::of_transaction(&query.value)) {
-            faults.warn(query.referenced.line(), clock::Warning(clock));
+        let given = self.keys.section("parameters");
+        let query = parameters::filled(preset, store, given, self.at, self.diagnostics)?.query(store)?;
+        let origin = Origin::Preset(preset.name());
+        Some((query, LeaseFacts { origin, kind: preset.kind, clock: preset.clock, lease: preset.lease.clone() }))
+    }
+
+    /// The query under the query key of this kind of store.
+    fn of_own(&mut self, store: &dyn StoreKind, node: &Node) -> Option<QueryAndFacts> {
+        let (kinds, clocks) =
+            (Kind::ALL.map(|kind| (kind.as_str(), kind)), Clock::ALL.map(|clock| (clock.as_str(), clock)));
+        let kind = choice("kind", self.keys.text("kind"), Kind::Standing, kinds, self.diagnostics);
+        let clock = choice("clock", self.keys.text("clock"), Clock::Store, clocks, self.diagnostics);
+        if let Some(at) = self.keys.get("parameters").and_then(Node::line) {
+            self.diagnostics.note(at, Problem::ParametersOfQuery);
         }
-        let question = Question::Statement(Statement::Fixed(query.value.as_str().into()));
-        let (kind, clock) = times?;
-        Some(Self { question, origin: Origin::Query, kind, clock })
+        let mut found = StoreDiagnostics::default();
+        let query = store.query(node, self.at, &mut found);
+        self.diagnostics.append(found);
+        let origin = Origin::Key(store.query_key().name);
+        Some((query?, LeaseFacts { origin, kind: kind?, clock: clock?, lease: None }))
+    }
+
+    fn note(&mut self, node: &Node, problem: Problem) {
+        self.diagnostics.note(node.line().unwrap_or(self.at), problem);
+    }
+}
+
+/// Notes the keys that its kind of store does not declare.
+fn note_keys_of_other_stores(keys: &Section, at: u64, kind: &dyn StoreKind, diagnostics: &mut Diagnostics) {
+    let is_query = |key: &str| KINDS.iter().any(|kind| kind.query_key().name == key);
+    for (key, node) in keys.entries().filter(|(key, _)| !is_common(key) && !is_query(key)) {
+        if !kind.keys().iter().any(|own| own.name == key) {
+            let problem = Problem::KeyOfOtherStore { key: key.to_owned(), store: kind.name() };
+            diagnostics.note(node.line().unwrap_or(at), problem);
+        }
     }
 }
 
@@ -240,27 +246,28 @@ fn preset(name: &str) -> Result<&'static Preset, Problem> {
     })
 }
 
-fn required<'a>(key: &'static str, given: Option<&'a Text>, line: u64, faults: &mut Diagnostics) -> Option<&'a Text> {
+fn required<'a>(key: &'static str, keys: &'a Section, at: u64, diagnostics: &mut Diagnostics) -> Option<&'a Text> {
+    let given = keys.text(key);
     if given.is_none() {
-        faults.note(line, Problem::Missing(key));
+        diagnostics.note(at, Problem::Missing(key));
     }
     given
 }
 
-fn name(text: &Text, faults: &mut Diagnostics) -> Option<Arc<str>> {
+fn name(text: &Text, diagnostics: &mut Diagnostics) -> Option<Arc<str>> {
     let fits = (1..=100).contains(&text.value.len())
         && text.value.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_.-".contains(&byte));
     let name = if fits { Ok(text.value.as_str().into()) } else { Err(Problem::Name(QuotedValue::new(&text.value))) };
-    faults.keep(text.referenced.line(), name)
+    diagnostics.keep(line(text), name)
 }
 
-/// One of a closed set; the default if none is given.
+/// One of a closed set of words; the default if there is no text.
 fn choice<T: Copy, const N: usize>(
     key: &'static str,
     given: Option<&Text>,
     default: T,
     known: [(&'static str, T); N],
-    faults: &mut Diagnostics,
+    diagnostics: &mut Diagnostics,
 ) -> Option<T> {
     let Some(text) = given else { return Some(default) };
     let found = known.iter().find(|(word, _)| *word == text.value).map(|(_, value)| *value);
@@ -269,10 +276,10 @@ fn choice<T: Copy, const N: usize>(
         _ => "`store` or `holder`",
     };
     let problem = || Problem::Choice { key, value: QuotedValue::new(&text.value), known: names };
-    faults.keep(text.referenced.line(), found.ok_or_else(problem))
+    diagnostics.keep(line(text), found.ok_or_else(problem))
 }
 
-fn reuse_for(text: &Text, faults: &mut Diagnostics) -> Option<Duration> {
+fn reuse_for(text: &Text, diagnostics: &mut Diagnostics) -> Option<Duration> {
     let read = match duration(&text.value, Zero::Allowed) {
         // The limit that counts here is the lower one.
         Err(DurationFault::TooLong) => Err(DurationFault::TooOld),
@@ -280,12 +287,12 @@ fn reuse_for(text: &Text, faults: &mut Diagnostics) -> Option<Duration> {
         read => read,
     };
     let problem = |fault| Problem::Duration { key: "reuse_for", value: QuotedValue::new(&text.value), fault };
-    faults.keep(text.referenced.line(), read.map_err(problem))
+    diagnostics.keep(line(text), read.map_err(problem))
 }
 
-fn max_leases(text: &Text, faults: &mut Diagnostics) -> Option<usize> {
+fn max_leases(text: &Text, diagnostics: &mut Diagnostics) -> Option<usize> {
     let number = text.value.parse().ok().filter(|number| (1..=Source::MOST_LEASES).contains(number));
     let problem =
         || Problem::Number { key: "max_leases", value: QuotedValue::new(&text.value), most: Source::MOST_LEASES };
-    faults.keep(text.referenced.line(), number.ok_or_else(problem))
+    diagnostics.keep(line(text), number.ok_or_else(problem))
 }

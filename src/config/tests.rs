@@ -4,9 +4,10 @@ use std::time::Duration;
 
 use proptest::prelude::*;
 
-use crate::preset::{Dialect, Preset};
+use crate::preset::Preset;
+use crate::store::sqlite::SqliteFile;
 
-use super::{Config, ConfigError, Families, Origin, Reads, Source};
+use super::{Config, ConfigError, Families, Origin, Source};
 use crate::fixtures::{assert_expected, fixtures};
 use crate::lease::{Alert, Clock, Kind, Policy, Rules, Work};
 
@@ -61,8 +62,9 @@ fn what_is_not_given_has_its_default() {
     let config = Config::load(&folder().join("good-minimal.yml"), FAMILIES).unwrap();
     assert!(config.token_key.is_none() && config.dropped.is_empty());
     let source = source(&config, "documents");
-    let reference = Preset::named("reference").unwrap().sql(Dialect::Sqlite).unwrap().into();
-    assert_eq!(source.store, Reads::Sqlite { path: "/var/lib/documents/scheduler.db".into(), sql: reference });
+    let reference = Preset::named("reference").unwrap().query_text("sqlite").unwrap().into();
+    let file = SqliteFile { path: "/var/lib/documents/scheduler.db".into(), sql: reference };
+    assert_eq!(source.store.downcast_ref(), Some(&file));
     assert_eq!(source.origin, Origin::Preset("reference"));
     let rules = Rules {
         kind: Kind::Standing,
@@ -89,9 +91,9 @@ fn everything_given_arrives() {
     assert_eq!((documents.rules.clock_skew, documents.rules.max_leases), (Duration::from_millis(500), 200));
 
     let jobs = source(&config, "jobs.eu-1");
-    let Reads::Sqlite { path, sql } = &jobs.store else { panic!("{:?}", jobs.store) };
+    let SqliteFile { path, sql } = jobs.store.downcast_ref().unwrap();
     assert_eq!(*path, folder().join("beside/jobs.db"));
-    assert_eq!((jobs.origin, jobs.rules.kind, jobs.rules.clock), (Origin::Query, Kind::Claim, Clock::Holder));
+    assert_eq!((jobs.origin, jobs.rules.kind, jobs.rules.clock), (Origin::Key("query"), Kind::Claim, Clock::Holder));
     assert!(sql.starts_with("SELECT unixepoch()"));
 }
 
@@ -227,32 +229,33 @@ proptest! {
 
     #[test]
     fn any_length_of_time_is_taken_or_refused_without_a_panic(text in "[0-9]{0,25} ?[a-zA-Zµ]{0,3}\\PC{0,6}") {
-        let _ = super::duration::duration(&text, super::duration::Zero::Allowed);
+        let _ = crate::duration::duration(&text, crate::duration::Zero::Allowed);
     }
 }
 
 #[test]
 #[cfg(all(feature = "postgres", feature = "mysql"))]
 fn a_server_is_reached_over_tls_unless_it_is_this_machine_or_told_otherwise() {
-    use crate::store::{Identity, PasswordFile, Tls};
+    use crate::store::{Identity, PasswordFile, Tls, mysql, postgres};
     let config = Config::load(&folder().join("good-servers.yml"), FAMILIES).unwrap();
-    let server = |name: &str| match source(&config, name).store.clone() {
-        Reads::Postgres(database) => database.server,
-        Reads::Mysql(database) => database.server,
-        other => panic!("{other}"),
+    let server = |name: &str| {
+        let store = source(&config, name).store;
+        let postgres = store.downcast_ref::<postgres::Database>().map(|database| database.server.clone());
+        postgres.unwrap_or_else(|| store.downcast_ref::<mysql::Database>().unwrap().server.clone())
     };
     let verified = Tls::Verify { ca_file: None, identity: None };
     for (name, tls) in [("near", Tls::Off), ("plain", Tls::Off), ("default", verified)] {
         assert_eq!(server(name).tls, tls, "{name}");
     }
-    let Reads::Postgres(far) = &source(&config, "far").store else { panic!("PostgreSQL") };
+    let far = source(&config, "far").store;
+    let far = far.downcast_ref::<postgres::Database>().unwrap();
     let identity = Identity { cert_file: folder().join("me.pem"), key_file: "/etc/me.key".into() };
     assert_eq!(far.server.tls, Tls::Verify { ca_file: Some(folder().join("ca.pem")), identity: Some(identity) });
     assert_eq!(far.server.password, Some(PasswordFile::new(folder().join("secrets/password"))));
     assert_eq!((far.schema.as_deref(), far.time_zone.to_string().as_str()), (Some("jobs"), "-03:30"));
     for (name, zone) in [("plain", "+09:00"), ("default", "+00:00")] {
-        let Reads::Mysql(database) = &source(&config, name).store else { panic!("{name}") };
-        assert_eq!(database.session_time_zone.to_string(), zone);
+        let store = source(&config, name).store;
+        assert_eq!(store.downcast_ref::<mysql::Database>().unwrap().session_time_zone.to_string(), zone);
     }
 }
 

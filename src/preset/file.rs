@@ -1,16 +1,16 @@
 //! One data file made into a preset.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
+use std::fmt;
 
 use serde::Deserialize;
+use serde::de::{Deserializer, IgnoredAny, MapAccess, Visitor};
 
+use super::{About, Parameter, ParameterType, Preset, PresetStore, Value};
 use crate::lease::{Clock, Column, Columns, Kind};
-use crate::store::keys::WrittenKeys;
+use crate::store::kind::{self, PresetFacts, StoreKind};
+use crate::store::section::{Node, Section, Shape};
 use crate::yaml;
-
-use super::parameter::{Parameter, Takes, Value, placeholders};
-use super::reads::{Asks, Reads, Variant, with_values};
-use super::{About, Dialect, Preset};
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -26,7 +26,7 @@ struct RawPreset {
     progress: String,
     due: String,
     columns: Vec<String>,
-    /// The name of the only lease, where there is one that the statement names.
+    /// The name of the only lease, if the query names one.
     #[serde(default)]
     lease: Option<String>,
     #[serde(default)]
@@ -36,7 +36,7 @@ struct RawPreset {
     limits: BTreeMap<String, String>,
     #[serde(default)]
     parameters: BTreeMap<String, RawParameter>,
-    stores: BTreeMap<String, RawReads>,
+    stores: RawStores,
 }
 
 #[derive(Debug, Deserialize)]
@@ -48,24 +48,46 @@ struct RawParameter {
     means: String,
 }
 
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct RawReads {
-    grants: String,
-    sql: Option<String>,
-    probe: Option<String>,
-    #[serde(default)]
-    variants: Variants,
-    keys: Option<WrittenKeys<String>>,
-}
+/// The section of each kind of store; `None` for a kind that is not in this build.
+#[derive(Debug)]
+struct RawStores(Vec<(String, Option<Section>)>);
 
-/// What each version gives for each gap.
-type Variants = BTreeMap<String, BTreeMap<String, String>>;
+impl<'de> Deserialize<'de> for RawStores {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct StoresVisitor;
+
+        impl<'de> Visitor<'de> for StoresVisitor {
+            type Value = RawStores;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("kinds of store")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<RawStores, A::Error> {
+                let mut stores = Vec::new();
+                while let Some(name) = map.next_key::<String>()? {
+                    let Some(kind) = kind::named(&name) else {
+                        map.next_value::<IgnoredAny>()?;
+                        stores.push((name, None));
+                        continue;
+                    };
+                    match map.next_value_seed(Shape::Section(kind.preset_keys()))? {
+                        Node::Section(section) => stores.push((name, Some(section))),
+                        Node::Text(_) | Node::List(_) => {}
+                    }
+                }
+                Ok(RawStores(stores))
+            }
+        }
+
+        deserializer.deserialize_map(StoresVisitor)
+    }
+}
 
 /// Reads a data file, which must be named like the preset in it.
 ///
 /// # Errors
-/// What is wrong with it, for whoever writes the file.
+/// What is wrong with it, for the author of the file.
 pub(super) fn read(name: &str, text: &str) -> Result<Preset, String> {
     let raw: RawPreset = yaml::read(text, &[]).map_err(|unreadable| unreadable.to_string())?;
     if raw.name != name {
@@ -84,17 +106,25 @@ pub(super) fn read(name: &str, text: &str) -> Result<Preset, String> {
     }
     let parameters = raw.parameters.into_iter().map(|(name, raw)| parameter(name, raw));
     let parameters = parameters.collect::<Result<Vec<_>, String>>()?;
-    let reads = raw.stores.into_iter().map(|(dialect, raw)| {
-        let dialect = one_of(&dialect, Dialect::ALL, Dialect::as_str)?;
-        reads(dialect, raw, columns, &parameters).map_err(|wrong| format!("{}: {wrong}", dialect.as_str()))
-    });
-    let mut reads = reads.collect::<Result<Vec<_>, String>>()?;
-    reads.sort_by_key(|reads| Dialect::ALL.into_iter().position(|dialect| dialect == reads.dialect));
-    if reads.is_empty() {
+    let facts = PresetFacts { columns, parameters: &parameters };
+    let (mut stores, mut left_out) = (Vec::new(), Vec::new());
+    for (name, section) in raw.stores.0 {
+        match (kind::named(&name).zip(section), kind::left_out(&name)) {
+            (Some((kind, section)), _) => stores.push(store(kind, &section, &facts)?),
+            (None, Some(name)) => left_out.push(name),
+            (None, None) => {
+                let known = kind::listed().map(StoreKind::name).collect::<Vec<_>>().join(", ");
+                return Err(format!("`{name}` is none of {known}"));
+            }
+        }
+    }
+    stores.sort_by_key(|store| kind::KINDS.iter().position(|kind| kind.name() == store.kind.name()));
+    if stores.is_empty() && left_out.is_empty() {
         return Err("`stores` is empty; say how to read at least one".into());
     }
-    if let Some(idle) = parameters.iter().find(|parameter| !reads.iter().any(|reads| reads.mentions(&parameter.name))) {
-        return Err(format!("nothing has `{{{}}}` in it; use the parameter or take it out", idle.name));
+    let unused = parameters.iter().find(|parameter| !stores.iter().any(|store| store.uses(&parameter.name)));
+    if let Some(unused) = unused.filter(|_| left_out.is_empty()) {
+        return Err(format!("nothing has `{{{}}}` in it; use the parameter or take it out", unused.name));
     }
     Ok(Preset {
         kind: one_of(&raw.kind, Kind::ALL, Kind::as_str)?,
@@ -102,7 +132,8 @@ pub(super) fn read(name: &str, text: &str) -> Result<Preset, String> {
         columns,
         lease: raw.lease.map(Into::into),
         parameters,
-        reads,
+        stores,
+        left_out,
         name: raw.name,
         about: About {
             description: raw.description,
@@ -120,7 +151,7 @@ pub(super) fn read(name: &str, text: &str) -> Result<Preset, String> {
 }
 
 impl RawPreset {
-    /// The first thing that should be said and is not.
+    /// The first required key with an empty value.
     fn empty(&self) -> Option<&'static str> {
         let said = [
             ("description", &self.description),
@@ -141,7 +172,7 @@ fn parameter(name: String, raw: RawParameter) -> Result<Parameter, String> {
     if !plain || raw.means.trim().is_empty() {
         return Err(format!("the parameter `{name}` needs a name of small letters and `_`, and a meaning"));
     }
-    let takes = one_of(&raw.takes, Takes::ALL, Takes::as_str)?;
+    let takes = one_of(&raw.takes, ParameterType::ALL, ParameterType::as_str)?;
     let value = |what: &str, text: Option<String>| {
         let value = text.map(|text| {
             Value::parse(takes, &text).map_err(|fault| format!("the {what} of `{name}` cannot be this; {fault}"))
@@ -152,76 +183,13 @@ fn parameter(name: String, raw: RawParameter) -> Result<Parameter, String> {
     Ok(Parameter { name: name.into(), takes, default, example, means: raw.means.into() })
 }
 
-fn reads(dialect: Dialect, raw: RawReads, columns: Columns, parameters: &[Parameter]) -> Result<Reads, String> {
-    let RawReads { grants, sql, probe, variants, keys } = raw;
+fn store(kind: &'static dyn StoreKind, section: &Section, facts: &PresetFacts<'_>) -> Result<PresetStore, String> {
+    let grants = section.text("grants").map(|text| text.value.clone()).unwrap_or_default();
     if grants.trim().is_empty() {
-        return Err("`grants` is empty; say what the exporter's user must be allowed".into());
+        return Err(format!("{}: `grants` is empty; say what the exporter's user must be allowed", kind.name()));
     }
-    let asks = match (dialect, keys, sql) {
-        (Dialect::Redis, Some(keys), None) if probe.is_none() && variants.is_empty() => {
-            Asks::Keys(of_keys(keys, columns, parameters)?)
-        }
-        (Dialect::Redis, ..) => return Err("`keys` is what is read there, and nothing else".into()),
-        (_, None, Some(sql)) if !sql.trim().is_empty() => of_sql(&grants, sql, probe, variants, parameters)?,
-        _ => return Err("`sql` is what is read there, and no `keys`".into()),
-    };
-    Ok(Reads { dialect, grants, asks })
-}
-
-fn of_keys(
-    keys: WrittenKeys<String>,
-    columns: Columns,
-    parameters: &[Parameter],
-) -> Result<WrittenKeys<String>, String> {
-    if let Some(taken) = parameters.iter().find(|parameter| matches!(&*parameter.name, "key" | "name")) {
-        return Err(format!("`{{{}}}` stands for the lease's in keys; name the parameter otherwise", taken.name));
-    }
-    let defaults = parameters.iter().filter_map(|parameter| Some((parameter.name.clone(), parameter.default.clone()?)));
-    let written = with_values(&keys, &defaults.collect());
-    let layout = written.layout().map_err(|faults| {
-        let faults = faults.iter().map(|(_, fault)| fault.to_string());
-        faults.collect::<Vec<_>>().join("; ")
-    })?;
-    if let Some(unsaid) = layout.columns().into_iter().find(|column| !columns.has(*column)) {
-        return Err(format!("such keys give `{unsaid}` too, which `columns` leaves out"));
-    }
-    Ok(keys)
-}
-
-fn of_sql(
-    grants: &str,
-    sql: String,
-    probe: Option<String>,
-    variants: Variants,
-    parameters: &[Parameter],
-) -> Result<Asks, String> {
-    let fragments = variants.values().flat_map(BTreeMap::values).map(String::as_str);
-    let texts = [grants, &sql].into_iter().chain(probe.as_deref()).chain(fragments);
-    let named: BTreeSet<&str> = texts.flat_map(placeholders).collect();
-    let own: BTreeSet<&str> = variants.values().flat_map(BTreeMap::keys).map(String::as_str).collect();
-    for name in named.iter().filter(|name| !own.contains(**name)) {
-        match parameters.iter().find(|parameter| *parameter.name == **name) {
-            None => return Err(format!("`{{{name}}}` is neither a parameter nor given by the variants")),
-            Some(parameter) if parameter.takes == Takes::Text => {
-                return Err(format!("`{{{name}}}` takes any text, which must not get into SQL"));
-            }
-            Some(_) => {}
-        }
-    }
-    if let Some(unused) = own.iter().find(|name| !named.contains(**name)) {
-        return Err(format!("the variants give `{unused}`, which nothing asks for"));
-    }
-    for (variant, gives) in &variants {
-        if let Some(lacks) = own.iter().find(|name| !gives.contains_key(**name)) {
-            return Err(format!("the variant `{variant}` does not give `{lacks}`, as others do"));
-        }
-    }
-    let variants = variants.into_iter().map(|(name, stands_for)| Variant { name: name.into(), stands_for });
-    match probe {
-        None if variants.len() == 0 => Ok(Asks::Statement(sql)),
-        Some(probe) if variants.len() > 0 => Ok(Asks::Probed { probe, sql, variants: variants.collect() }),
-        _ => Err("`probe` and `variants` belong together: its answer names one of them".into()),
-    }
+    let query = kind.preset_query(section, facts).map_err(|wrong| format!("{}: {wrong}", kind.name()))?;
+    Ok(PresetStore { kind, grants, query })
 }
 
 fn one_of<T: Copy, const N: usize>(word: &str, all: [T; N], name: fn(T) -> &'static str) -> Result<T, String> {

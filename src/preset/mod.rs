@@ -1,29 +1,28 @@
-//! What well-known schedulers keep where: one data file each, and their loader.
+//! Presets: what well-known schedulers store where. One data file each, and their loader.
 //!
-//! A file put into this folder is a preset; `CONTRIBUTING.md` says what stands in it.
+//! Every `.yml` file in this folder is a preset; `CONTRIBUTING.md` describes its keys.
 
 mod file;
-mod parameter;
 #[cfg(test)]
 mod properties;
-mod reads;
 #[cfg(test)]
 mod tests;
 
 use std::sync::{Arc, LazyLock};
 
 use crate::lease::{Clock, Columns, Kind};
-use crate::store::Statement;
-use crate::store::keys::KeyLayout;
+use crate::store::kind::{PresetQuery, PresetView, Query, StoreKind};
+use crate::store::parameter::{Values, placeholders};
 
-use parameter::Values;
-use reads::Reads;
+pub use crate::store::parameter::{
+    Identifier, InvalidIdentifier, InvalidKeyText, KeyText, Parameter, ParameterType, Value, ValueFault,
+};
 
-pub use parameter::{Identifier, KeyText, NoIdentifier, NoKeyText, Parameter, Takes, Value, ValueFault};
-pub use reads::View;
+#[cfg(test)]
+use crate::store::parameter;
 
-/// What one scheduler keeps where, and how to read it.
-#[derive(Clone, Debug)]
+/// What one scheduler stores where, and how to read it.
+#[derive(Debug)]
 pub struct Preset {
     name: String,
     /// What holding a lease means there.
@@ -32,16 +31,26 @@ pub struct Preset {
     pub clock: Clock,
     /// The columns of the reading contract that it returns.
     pub columns: Columns,
-    /// The name of the only lease, where there is one that the statement names.
+    /// The name of the only lease, if the query names one.
     pub lease: Option<Arc<str>>,
-    /// What a person needs to know of it.
+    /// What a user needs to know of it.
     pub about: About,
-    /// What its user may say of their own tables and keys.
+    /// What its user can set for their own tables and keys.
     pub parameters: Vec<Parameter>,
-    reads: Vec<Reads>,
+    stores: Vec<PresetStore>,
+    /// The kinds of store that it reads and this build leaves out.
+    left_out: Vec<&'static str>,
 }
 
-/// What a person needs to know of a preset.
+/// How a preset reads one kind of store.
+#[derive(Debug)]
+struct PresetStore {
+    kind: &'static dyn StoreKind,
+    grants: String,
+    query: Box<dyn PresetQuery>,
+}
+
+/// What a user needs to know of a preset.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct About {
     /// What it is, in one line.
@@ -64,76 +73,6 @@ pub struct About {
     pub caveats: Vec<String>,
     /// What an example should say of its leases, by the keys of a rule; the values are only examples.
     pub limits: Vec<(String, String)>,
-}
-
-/// The language of a kind of store.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Dialect {
-    /// SQLite's SQL.
-    Sqlite,
-    /// PostgreSQL's SQL.
-    Postgres,
-    /// The SQL of MySQL and MariaDB.
-    Mysql,
-    /// The keys of Redis and Valkey.
-    Redis,
-}
-
-impl Dialect {
-    /// Every one that there is.
-    pub const ALL: [Self; 4] = [Self::Sqlite, Self::Postgres, Self::Mysql, Self::Redis];
-
-    /// Its name in data files and errors, and that of the cargo feature that builds it.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Sqlite => "sqlite",
-            Self::Postgres => "postgres",
-            Self::Mysql => "mysql",
-            Self::Redis => "redis",
-        }
-    }
-
-    /// Whether this build reads it.
-    #[must_use]
-    pub const fn is_built(self) -> bool {
-        match self {
-            Self::Sqlite => true,
-            Self::Postgres => cfg!(feature = "postgres"),
-            Self::Mysql => cfg!(feature = "mysql"),
-            Self::Redis => cfg!(feature = "redis"),
-        }
-    }
-
-    /// What an administrator says there before the grants of a preset, so that a user is there whom they can be given and
-    /// names without a schema or database are those meant. What is in capitals is to be replaced.
-    #[must_use]
-    pub const fn before_grants(self) -> &'static str {
-        match self {
-            Self::Sqlite | Self::Redis => "",
-            Self::Postgres => {
-                "CREATE ROLE lease_exporter LOGIN PASSWORD 'PASSWORD';\n\
-                 GRANT CONNECT ON DATABASE THE_DATABASE TO lease_exporter;\n\
-                 GRANT USAGE ON SCHEMA THE_SCHEMA TO lease_exporter;\n\
-                 SET search_path = THE_SCHEMA;\n"
-            }
-            Self::Mysql => {
-                "CREATE USER lease_exporter IDENTIFIED BY 'PASSWORD';\n\
-                 USE THE_DATABASE;\n"
-            }
-        }
-    }
-
-    /// The port that such a server listens on unless told otherwise; 0 for a file.
-    #[must_use]
-    pub const fn default_port(self) -> u16 {
-        match self {
-            Self::Sqlite => 0,
-            Self::Postgres => 5432,
-            Self::Mysql => 3306,
-            Self::Redis => 6379,
-        }
-    }
 }
 
 /// Every data file by its name without `.yml`, as `build.rs` finds them.
@@ -162,9 +101,14 @@ impl Preset {
         &self.name
     }
 
-    /// The kinds of store that it can read.
-    pub fn dialects(&self) -> impl Iterator<Item = Dialect> {
-        self.reads.iter().map(|reads| reads.dialect)
+    /// The names of the kinds of store that it can read.
+    pub fn stores(&self) -> impl Iterator<Item = &'static str> {
+        self.stores.iter().map(|store| store.kind.name()).chain(self.left_out.iter().copied())
+    }
+
+    /// The kinds of store that it can read in this build.
+    pub fn kinds(&self) -> impl Iterator<Item = &'static dyn StoreKind> {
+        self.stores.iter().map(|store| store.kind)
     }
 
     /// The parameter of this name.
@@ -173,15 +117,15 @@ impl Preset {
         self.parameters.iter().find(|parameter| *parameter.name == *name)
     }
 
-    /// The parameters that mean something in such a store.
-    pub fn parameters_of(&self, dialect: Dialect) -> impl Iterator<Item = &Parameter> {
-        let reads = self.reads(dialect);
-        self.parameters.iter().filter(move |parameter| reads.is_some_and(|reads| reads.mentions(&parameter.name)))
+    /// The parameters that are used for the kind of store of this name.
+    pub fn parameters_of(&self, store: &str) -> impl Iterator<Item = &Parameter> {
+        let store = self.store(store);
+        self.parameters.iter().filter(move |parameter| store.is_some_and(|store| store.uses(&parameter.name)))
     }
 
-    /// The preset with these values for its parameters, and the default of every other.
+    /// The preset with these values for its parameters, and the defaults of the others.
     #[must_use]
-    pub fn with<'a>(&'a self, given: impl IntoIterator<Item = (&'a str, Value)>) -> Filled<'a> {
+    pub fn with<'a>(&'a self, given: impl IntoIterator<Item = (&'a str, Value)>) -> FilledPreset<'a> {
         let defaults = self.parameters.iter().filter_map(|parameter| {
             let default = parameter.default.clone()?;
             Some((parameter.name.clone(), default))
@@ -189,76 +133,73 @@ impl Preset {
         let mut values: Values = defaults.collect();
         let given: Values = given.into_iter().map(|(name, value)| (name.into(), value)).collect();
         values.extend(given.clone());
-        Filled { preset: self, given, values }
+        FilledPreset { preset: self, given, values }
     }
 
-    /// The statement that reads such a store, its parameters left open; `None` if the preset does not.
+    /// The text of the query for the kind of store of this name, with the defaults of the parameters; `None` if the preset
+    /// cannot read it. If what is stored has several versions, it is the query for the first of them.
     #[must_use]
-    pub fn sql(&self, dialect: Dialect) -> Option<&str> {
-        self.reads(dialect)?.sql()
+    pub fn query_text(&self, store: &str) -> Option<String> {
+        self.with([]).views(store).into_iter().next().map(|view| view.query)
     }
 
-    /// The least that the exporter's user must be allowed there, its parameters left open; `None` if the preset does not
-    /// read it.
-    #[must_use]
-    pub fn grants(&self, dialect: Dialect) -> Option<&str> {
-        self.reads(dialect).map(|reads| &*reads.grants)
+    fn store(&self, name: &str) -> Option<&PresetStore> {
+        self.stores.iter().find(|store| store.kind.name() == name)
     }
+}
 
-    /// What to ask of such a store, with the defaults of the parameters; `None` if the preset does not read it.
-    #[must_use]
-    pub fn statement(&self, dialect: Dialect) -> Option<Statement> {
-        self.with([]).statement(dialect)
-    }
-
-    fn reads(&self, dialect: Dialect) -> Option<&Reads> {
-        self.reads.iter().find(|reads| reads.dialect == dialect)
+impl PresetStore {
+    /// Whether a parameter is used here.
+    fn uses(&self, parameter: &str) -> bool {
+        let texts = self.query.texts().into_iter().chain([&*self.grants]);
+        texts.flat_map(placeholders).any(|name| name == parameter)
     }
 }
 
 /// A preset with values for its parameters.
 #[derive(Clone, Debug)]
-pub struct Filled<'a> {
+pub struct FilledPreset<'a> {
     preset: &'a Preset,
     given: Values,
     values: Values,
 }
 
-impl Filled<'_> {
+impl FilledPreset<'_> {
     /// The preset itself.
     #[must_use]
     pub const fn preset(&self) -> &Preset {
         self.preset
     }
 
-    /// What an example shows for a parameter: what was given, or else what is best to see, or else the default.
+    /// The value of a parameter in an example: the given one, else the one meant for examples, else the default.
     #[must_use]
     pub fn example<'b>(&'b self, parameter: &'b Parameter) -> Option<&'b Value> {
         let given = self.given.get(&parameter.name);
         given.or(parameter.example.as_ref()).or(parameter.default.as_ref())
     }
 
-    /// What to ask of such a store; `None` if the preset does not read it, or it does not speak SQL.
+    /// The query for the kind of store of this name; `None` if the preset cannot read it.
     #[must_use]
-    pub fn statement(&self, dialect: Dialect) -> Option<Statement> {
-        self.preset.reads(dialect)?.statement(&self.values)
+    pub fn query(&self, store: &str) -> Option<Box<dyn Query>> {
+        self.preset.store(store)?.query.query(&self.values)
     }
 
-    /// Where to look in such a store; `None` if the preset does not read it, or it speaks SQL.
+    /// What the query is called: `statement` or the like.
     #[must_use]
-    pub fn layout(&self, dialect: Dialect) -> Option<KeyLayout> {
-        self.preset.reads(dialect)?.layout(&self.values)
+    pub fn noun(&self, store: &str) -> &'static str {
+        self.preset.store(store).map_or("query", |store| store.query.noun())
     }
 
-    /// What it needs and asks of such a store, for each version of what is stored.
+    /// The query and its grants as a person reads them, for each version of what is stored.
     #[must_use]
-    pub fn views(&self, dialect: Dialect) -> Vec<View> {
-        self.preset.reads(dialect).map(|reads| reads.views(&self.values)).unwrap_or_default()
+    pub fn views(&self, store: &str) -> Vec<PresetView> {
+        let store = self.preset.store(store);
+        store.map(|store| store.query.views(&store.grants, &self.values)).unwrap_or_default()
     }
 
-    /// The statement whose answer names the version, where there are several.
+    /// The statement that finds the version, if there are several.
     #[must_use]
-    pub fn probe(&self, dialect: Dialect) -> Option<String> {
-        self.preset.reads(dialect)?.probe(&self.values)
+    pub fn probe(&self, store: &str) -> Option<String> {
+        self.preset.store(store)?.query.probe(&self.values)
     }
 }

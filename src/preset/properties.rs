@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 
-use super::parameter::{Takes, Value};
+use super::parameter::{ParameterType, Value};
 use crate::testing::{cases, hostile, mutation::mutated};
 
 const TOKENS: &[&str] = &[
@@ -21,7 +21,7 @@ proptest! {
 
     #[test]
     fn accepted_parameter_is_an_identifier_a_duration_a_flag_or_a_literal_key(text in texts()) {
-        for takes in Takes::ALL {
+        for takes in ParameterType::ALL {
             let value = match Value::parse(takes, &text) {
                 Ok(value) => value,
                 Err(fault) => {
@@ -32,19 +32,19 @@ proptest! {
             let (sql, written) = (value.in_sql(), value.to_string());
             prop_assert_eq!(Value::parse(takes, &written), Ok(value.clone()), "{}", written);
             match takes {
-                Takes::Identifier => {
+                ParameterType::Identifier => {
                     prop_assert!(!sql.is_empty() && sql.len() <= 63 && !sql.as_bytes()[0].is_ascii_digit());
                     prop_assert!(sql.bytes().all(|byte| byte == b'_' || byte.is_ascii_alphanumeric()), "{sql}");
                     prop_assert_eq!(sql, text.clone());
                 }
-                Takes::Flag => prop_assert_eq!((sql.to_lowercase(), written), (text.clone(), text.clone())),
-                Takes::Duration => {
+                ParameterType::Flag => prop_assert_eq!((sql.to_lowercase(), written), (text.clone(), text.clone())),
+                ParameterType::Duration => {
                     let Value::Duration(length) = value else { unreachable!() };
                     prop_assert!(sql.bytes().all(|byte| byte == b'.' || byte.is_ascii_digit()), "{sql}");
                     let seconds: f64 = sql.parse().unwrap();
                     prop_assert!((seconds - length.as_secs_f64()).abs() < 1e-6, "{sql} for {length:?}");
                 }
-                Takes::Text => {
+                ParameterType::Text => {
                     let special =
                         |letter: char| letter.is_whitespace() || letter.is_control() || "*?[]{}\\".contains(letter);
                     prop_assert!(!sql.contains(special) && sql == text, "{sql}");

@@ -2,8 +2,10 @@ mod reference;
 
 use std::path::Path;
 
-use super::{Dialect, FILES, Preset, Takes, Value, file};
+use super::{FILES, ParameterType, Preset, Value, file};
 use crate::store::Statement;
+use crate::store::kind::Query;
+use crate::store::redis::keys::KeyLayout;
 
 /// A data file that is good, to put mistakes into.
 const SMALL: &str = "
@@ -56,14 +58,14 @@ fn nothing_is_left_open_in_what_a_preset_asks_and_needs() {
     for preset in Preset::all() {
         let name = preset.name();
         assert!(!preset.about.description.contains('\n'), "{name}: the description is one line");
-        for dialect in preset.dialects().filter(|dialect| *dialect != Dialect::Redis) {
+        for store in preset.stores().filter(|store| *store != "redis") {
             let filled = preset.with([]);
-            let views = filled.views(dialect);
-            assert!(!views.is_empty(), "{name} {dialect:?}");
-            let probe = filled.probe(dialect);
-            let texts = views.iter().flat_map(|view| [&view.grants, &view.asks]).chain(&probe);
+            let views = filled.views(store);
+            assert!(!views.is_empty(), "{name} {store}");
+            let probe = filled.probe(store);
+            let texts = views.iter().flat_map(|view| [&view.grants, &view.query]).chain(&probe);
             for text in texts {
-                assert!(!text.contains(['{', '}']), "{name} {dialect:?}: {text}");
+                assert!(!text.contains(['{', '}']), "{name} {store}: {text}");
             }
         }
     }
@@ -89,9 +91,9 @@ fn a_data_file_with_a_mistake_is_refused_with_what_is_wrong() {
         ("  table:", "  Table:", "`Table` needs a name of small letters"),
         ("means: How long", "means: ''", "`grace` needs a name of small letters and `_`, and a meaning"),
         ("'SELECT {grace}'", "'SELECT {gracious}'", "mysql: `{gracious}` is neither a parameter nor"),
-        ("'SELECT {grace}'", "' '", "mysql: `sql` is what is read there, and no `keys`"),
+        ("'SELECT {grace}'", "' '", "mysql: `sql` is missing or empty"),
         ("grants: GRANT SELECT ON {table} TO lease_exporter", "grants: ''", "mysql: `grants` is empty"),
-        ("  mysql:", "  redis:", "redis: `keys` is what is read there, and nothing else"),
+        ("  mysql:", "  redis:", "unknown key `sql`; the keys here are grants, keys"),
         ("parameters:\n", "parameters:\n  idle: { takes: flag, means: x }\n", "nothing has `{idle}` in it"),
         ("takes: duration", "takes: text", "`{grace}` takes any text, which must not get into SQL"),
         (
@@ -136,11 +138,12 @@ stores:
 #[test]
 fn parameters_fill_keys_and_what_keys_say_of_the_lease_stays() {
     let preset = file::read("keys", KEYS).unwrap();
-    let filled = preset.with([("prefix", Value::parse(Takes::Text, "mine:").unwrap())]);
-    let [view] = filled.views(Dialect::Redis).try_into().unwrap();
+    let filled = preset.with([("prefix", Value::parse(ParameterType::Text, "mine:").unwrap())]);
+    let [view] = filled.views("redis").try_into().unwrap();
     assert_eq!(view.grants, "ACL SETUSER lease_exporter on ~mine:*");
-    assert_eq!(view.asks, "lock: mine:lock:*\nttl: 1m 30s\ndue_set: {key}:due\n");
-    assert!(filled.layout(Dialect::Redis).is_some() && filled.statement(Dialect::Redis).is_none());
+    assert_eq!(view.query, "lock: mine:lock:*\nttl: 1m 30s\ndue_set: {key}:due\n");
+    let is_layout = |query: Box<dyn Query>| query.downcast::<KeyLayout>().is_some();
+    assert!(filled.query("redis").is_some_and(is_layout) && filled.query("postgres").is_none());
     for (from, to, wrong) in [
         ("due_set: '{key}:due'", "sets: x", "unknown key `sets`"),
         ("due_set: '{key}:due'", "due_set: due", "redis: `due_set` is the same key for all leases"),
@@ -156,16 +159,17 @@ fn parameters_fill_keys_and_what_keys_say_of_the_lease_stays() {
 #[test]
 fn parameters_and_variants_fill_what_is_asked() {
     let preset = file::read("small", SMALL).unwrap();
-    let filled = preset.with([("table", Value::parse(Takes::Identifier, "mine").unwrap())]);
-    let views = filled.views(Dialect::Postgres);
+    let filled = preset.with([("table", Value::parse(ParameterType::Identifier, "mine").unwrap())]);
+    let views = filled.views("postgres");
     let of = |variant: &str| views.iter().find(|view| view.variant.as_deref() == Some(variant)).unwrap();
-    assert_eq!(of("old").asks, "SELECT now() AS store_now, name AS lease, 90 FROM mine");
+    assert_eq!(of("old").query, "SELECT now() AS store_now, name AS lease, 90 FROM mine");
     assert_eq!(of("new").grants, "GRANT SELECT (title) ON mine TO lease_exporter");
-    let statement = filled.statement(Dialect::Postgres).unwrap();
-    assert_eq!(statement.probe().map(|probe| &**probe), Some("SELECT version FROM mine"));
-    assert_eq!(*statement.chosen(Some("new")).unwrap(), *of("new").asks);
-    assert!(matches!(filled.statement(Dialect::Mysql), Some(Statement::Fixed(sql)) if *sql == *"SELECT 90"));
-    assert!(filled.statement(Dialect::Redis).is_none() && filled.views(Dialect::Redis).is_empty());
-    let names = |dialect| preset.parameters_of(dialect).map(|parameter| &*parameter.name).collect::<Vec<_>>();
-    assert_eq!((names(Dialect::Postgres), names(Dialect::Sqlite)), (vec!["grace", "table"], vec![]));
+    let statement = |store| filled.query(store).unwrap().downcast::<Statement>();
+    let probed = statement("postgres").unwrap();
+    assert_eq!(probed.probe().map(|probe| &**probe), Some("SELECT version FROM mine"));
+    assert_eq!(*probed.chosen(Some("new")).unwrap(), *of("new").query);
+    assert!(matches!(statement("mysql"), Some(Statement::Fixed(sql)) if *sql == *"SELECT 90"));
+    assert!(filled.query("redis").is_none() && filled.views("redis").is_empty());
+    let names = |store| preset.parameters_of(store).map(|parameter| &*parameter.name).collect::<Vec<_>>();
+    assert_eq!((names("postgres"), names("sqlite")), (vec!["grace", "table"], vec![]));
 }

@@ -1,16 +1,20 @@
-//! Reading leases where they are: one file a kind of store.
+//! Stores of leases: one folder for each kind, and what several kinds share.
 //!
-//! A store reads and knows nothing of states. It makes one [`Reading`] from one snapshot, with the store's own clock in
-//! it, and says of a failure who must act on it.
+//! A store makes one [`Reading`] from one snapshot, with the store's own clock in it. The error of a failed read says who
+//! has to act. A store knows nothing of states. [`kind`] has the list of kinds.
 
+#[cfg(any(feature = "mysql", feature = "postgres", feature = "redis"))]
+mod address;
 mod column;
-#[cfg_attr(not(feature = "redis"), expect(dead_code, reason = "checked, and then refused, in any build"))]
-pub mod keys;
+#[cfg(test)]
+mod json_file;
+pub mod kind;
 mod limit;
 #[cfg(any(feature = "mysql", feature = "postgres", feature = "redis"))]
 mod link;
 #[cfg(feature = "mysql")]
 pub mod mysql;
+pub mod parameter;
 #[cfg(feature = "postgres")]
 pub mod postgres;
 #[cfg(test)]
@@ -18,9 +22,11 @@ mod properties;
 #[cfg(feature = "redis")]
 pub mod redis;
 mod rows;
+pub mod section;
 mod server;
+mod server_keys;
+mod sql;
 pub mod sqlite;
-mod statement;
 #[cfg(any(feature = "postgres", feature = "redis"))]
 mod tcp;
 #[cfg(any(feature = "postgres", feature = "redis"))]
@@ -30,6 +36,9 @@ mod transport;
 #[cfg(any(feature = "mysql", feature = "postgres"))]
 mod wording;
 mod zone;
+
+#[cfg(all(test, feature = "mysql", feature = "postgres", feature = "redis"))]
+mod address_tests;
 
 use std::fmt;
 use std::future::Future;
@@ -42,8 +51,8 @@ use crate::lease::{At, ReadFailure, Reading};
 
 pub use limit::{CappedRecords, RecordLimiter, Scope};
 pub use server::{Host, Identity, Password, PasswordFile, Server, Tls};
-pub use statement::Statement;
-pub use zone::{NoZone, SessionZone, Zone};
+pub use sql::Statement;
+pub use zone::{SessionZone, Zone, ZoneFault};
 
 /// What the future of a read gives.
 pub type ReadResult = Result<ReadOutput, ReadError>;

@@ -73,6 +73,28 @@ pub enum Tls {
     },
 }
 
+impl Tls {
+    /// TLS without files.
+    pub const VERIFY: Self = Self::Verify { ca_file: None, identity: None };
+}
+
+impl Server {
+    /// The files with secrets, each with the key that names it.
+    #[must_use]
+    pub fn secret_files(&self) -> Vec<(&'static str, &Path)> {
+        secret_files(self.password.as_ref(), &self.tls)
+    }
+}
+
+/// The files with secrets among these, each with the key that names it.
+pub(super) fn secret_files<'a>(password: Option<&'a PasswordFile>, tls: &'a Tls) -> Vec<(&'static str, &'a Path)> {
+    let key = match tls {
+        Tls::Verify { identity: Some(identity), .. } => Some(("key_file", identity.key_file.as_path())),
+        _ => None,
+    };
+    password.map(|file| (PasswordFile::KEY, file.path())).into_iter().chain(key).collect()
+}
+
 /// A client certificate and its key, each in a PEM file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Identity {

@@ -21,7 +21,7 @@ pub enum SessionZone {
 
 /// What is no zone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum NoZone {
+pub enum ZoneFault {
     /// For the exporter, which knows no rules of summer time.
     #[error(
         "write `UTC`, or how far it is ahead of that, as `+09:00`; only `session_time_zone`, where it is the server that \
@@ -48,21 +48,21 @@ impl Zone {
 }
 
 impl FromStr for Zone {
-    type Err = NoZone;
+    type Err = ZoneFault;
 
-    fn from_str(text: &str) -> Result<Self, NoZone> {
+    fn from_str(text: &str) -> Result<Self, ZoneFault> {
         if matches!(text, "UTC" | "Z") {
             return Ok(Self::UTC);
         }
         let (sign, rest) = match text.as_bytes().first() {
             Some(b'+') => (1, &text[1..]),
             Some(b'-') => (-1, &text[1..]),
-            _ => return Err(NoZone::OfExporter),
+            _ => return Err(ZoneFault::OfExporter),
         };
-        let (hours, minutes) = rest.split_once(':').ok_or(NoZone::OfExporter)?;
+        let (hours, minutes) = rest.split_once(':').ok_or(ZoneFault::OfExporter)?;
         let number = |digits: &str, below: i32| {
             let fits = digits.len() == 2 && digits.bytes().all(|byte| byte.is_ascii_digit());
-            digits.parse::<i32>().ok().filter(|number| fits && *number < below).ok_or(NoZone::OfExporter)
+            digits.parse::<i32>().ok().filter(|number| fits && *number < below).ok_or(ZoneFault::OfExporter)
         };
         Ok(Self { minutes: sign * (number(hours, 15)? * 60 + number(minutes, 60)?) })
     }
@@ -87,16 +87,16 @@ impl Default for SessionZone {
 }
 
 impl FromStr for SessionZone {
-    type Err = NoZone;
+    type Err = ZoneFault;
 
-    fn from_str(text: &str) -> Result<Self, NoZone> {
+    fn from_str(text: &str) -> Result<Self, ZoneFault> {
         if let Ok(zone) = text.parse() {
             return Ok(Self::Fixed(zone));
         }
         let is_name = text.len() <= Self::LONGEST
             && text.starts_with(|first: char| first.is_ascii_alphabetic())
             && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'+' | b'-' | b'/'));
-        if is_name { Ok(Self::Named(text.into())) } else { Err(NoZone::OfSession) }
+        if is_name { Ok(Self::Named(text.into())) } else { Err(ZoneFault::OfSession) }
     }
 }
 
@@ -132,7 +132,7 @@ mod tests {
             assert_eq!(text.parse::<Zone>().unwrap().to_string(), shown);
         }
         for wrong in ["", "utc", "Europe/Berlin", "+9", "+09", "+9:00", "09:00", "+15:00", "+09:60", "+０9:00"] {
-            assert_eq!(wrong.parse::<Zone>(), Err(NoZone::OfExporter), "{wrong}");
+            assert_eq!(wrong.parse::<Zone>(), Err(ZoneFault::OfExporter), "{wrong}");
         }
         let tokyo: Zone = "+09:00".parse().unwrap();
         assert_eq!(tokyo.utc_micros(9 * 3_600_000_000), 0);
@@ -151,7 +151,7 @@ mod tests {
         }
         let long = "a".repeat(65);
         for wrong in ["", "+9", "+15:00", "Europe/Berlin'", "Europe/Berlin\\", "Europe Berlin", "Zürich", &long] {
-            assert_eq!(wrong.parse::<SessionZone>(), Err(NoZone::OfSession), "{wrong}");
+            assert_eq!(wrong.parse::<SessionZone>(), Err(ZoneFault::OfSession), "{wrong}");
         }
         assert!(long[1..].parse::<SessionZone>().is_ok());
     }

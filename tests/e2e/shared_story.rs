@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
 
-use lease_exporter::preset::{Dialect, Preset};
+use lease_exporter::preset::Preset;
 use rustix::process::Signal;
 use tempfile::TempDir;
 
@@ -288,8 +288,8 @@ fn what_the_preset_asks_to_be_granted_is_enough_on_postgres() {
     let exporter = scene.exporter();
     let refused = exporter.scrape();
     assert_eq!(refused.says(SOURCE, LEASE), Some(("unknown", "store_refused")));
-    let grants = Preset::named("reference").unwrap().grants(Dialect::Postgres).unwrap();
-    database.execute(&grants.replace("TO lease_exporter", &format!("TO {reader}")));
+    let [view] = Preset::named("reference").unwrap().with([]).views("postgres").try_into().unwrap();
+    database.execute(&view.grants.replace("TO lease_exporter", &format!("TO {reader}")));
     exporter.until(SOURCE, LEASE, "no_leader", "absent");
     database.execute(
         "INSERT INTO scheduler_lease SELECT 'planner', 'someone', 7, now - 9000, now - 1000, now + 600000

@@ -39,13 +39,13 @@ fn every_preset_is_listed_and_printed_as_it_was() {
 #[test]
 fn the_example_of_each_preset_and_kind_of_store_is_a_configuration() {
     for preset in Preset::all() {
-        for dialect in preset.dialects() {
-            let page = printed(&[preset.name(), "--store", dialect.as_str()]);
+        for store in preset.stores() {
+            let page = printed(&[preset.name(), "--store", store]);
             let (_, example) = page.split_once("\nExample:\n").unwrap();
             let yaml: String = example.lines().map(|line| format!("{}\n", &line[2..])).collect();
             let config = Config::parse(&yaml, "example.yml", Path::new("/"), Families { all: &[], of_alerts: &[] })
                 .unwrap_or_else(|error| panic!("{error}"));
-            assert_eq!(config.sources[0].store.dialect(), dialect, "{yaml}");
+            assert_eq!(config.sources[0].store.kind().name(), store, "{yaml}");
         }
     }
 }

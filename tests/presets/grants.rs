@@ -3,7 +3,7 @@
 use std::fs;
 use std::process::Command;
 
-use lease_exporter::preset::{Dialect, Preset};
+use lease_exporter::preset::Preset;
 
 use super::airflow::{self, VERSIONS, Version};
 use super::looks::{Looks, configuration};
@@ -12,11 +12,11 @@ use super::{db_scheduler, quartz, river, shedlock};
 
 /// Each statement of what is printed, for a role of this name.
 fn grants(system: &System, variant: Option<&str>, role: &str) -> Vec<String> {
-    let dialect = match system.sql {
-        Sql::Postgres => Dialect::Postgres,
-        Sql::Mysql => Dialect::Mysql,
+    let store = match system.sql {
+        Sql::Postgres => "postgres",
+        Sql::Mysql => "mysql",
     };
-    let views = Preset::named(system.preset).unwrap().with([]).views(dialect);
+    let views = Preset::named(system.preset).unwrap().with([]).views(store);
     let view = views.into_iter().find(|view| view.variant.as_deref() == variant).unwrap();
     let statements = view.grants.split(';').map(str::trim).filter(|grant| !grant.is_empty());
     statements.map(|grant| grant.replace("lease_exporter", role)).collect()

@@ -1,7 +1,7 @@
 //! RedBeat: a lock that beat extends with each tick, and a schedule whose lowest score it puts off.
 
 use lease_exporter::lease::Anomaly;
-use lease_exporter::preset::{Dialect, Preset};
+use lease_exporter::preset::Preset;
 
 use super::looks::{Looks, configuration};
 use super::servers::{self, Keyspace};
@@ -170,7 +170,7 @@ fn the_rights_that_the_preset_prints_are_enough_and_no_key_of_others_is_among_th
     let beat = Beat::new("redbeat:");
     beat.lock(Some(1_400));
     beat.due_in("redbeat:daily", 80_000);
-    let [view] = Preset::named("redbeat").unwrap().with([]).views(Dialect::Redis).try_into().unwrap();
+    let [view] = Preset::named("redbeat").unwrap().with([]).views("redis").try_into().unwrap();
     let password = format!(">{}", beat.keys.password());
     let words = view.grants.split_whitespace().map(|word| match word {
         "lease_exporter" => beat.keys.reader(),

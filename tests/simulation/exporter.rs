@@ -6,9 +6,9 @@ use std::time::Duration;
 use lease_exporter::lease::{
     Clock, Column, Kind, Policies, Policy, ReadFailure, Reason, Rules, SourceSnapshot, SourceTracker, TokenKey, Work,
 };
-use lease_exporter::preset::{Dialect, Preset};
+use lease_exporter::preset::Preset;
 use lease_exporter::store::Scope;
-use lease_exporter::store::sqlite::Query;
+use lease_exporter::store::sqlite::SqliteQuery;
 use rusqlite::Connection;
 
 use crate::oracle::Oracle;
@@ -101,7 +101,7 @@ impl Policies for OnePolicy {
 pub struct Exporter {
     view: &'static View,
     mistake: Mistake,
-    query: Query,
+    query: SqliteQuery,
     memory: SourceTracker,
     last: Option<SourceSnapshot>,
     scrape_at: Duration,
@@ -112,7 +112,10 @@ impl Exporter {
         Self {
             view,
             mistake,
-            query: Query::new(sql(view, mistake).into(), Scope { only_lease: "documents".into(), max_leases: 10 }),
+            query: SqliteQuery::new(
+                sql(view, mistake).into(),
+                Scope { only_lease: "documents".into(), max_leases: 10 },
+            ),
             memory: memory(view, mistake),
             last: None,
             scrape_at: Duration::from_secs(1_000) + random.millis(0, 5_000),
@@ -218,7 +221,7 @@ fn sql(view: &View, mistake: Mistake) -> String {
             shown || !view.without.contains(column)
         })
         .collect();
-    format!("SELECT {} FROM ({})", columns.join(", "), whole.sql(Dialect::Sqlite).unwrap())
+    format!("SELECT {} FROM ({})", columns.join(", "), whole.query_text("sqlite").unwrap())
 }
 
 /// A monotonic clock that stands at `now`.

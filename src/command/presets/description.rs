@@ -3,7 +3,8 @@
 use std::fmt::Write as _;
 
 use crate::lease::{Clock, Column, Kind};
-use crate::preset::{Dialect, Filled, Parameter, Preset, Takes, View};
+use crate::preset::{FilledPreset, Parameter, ParameterType, Preset};
+use crate::store::kind::{PresetView, StoreKind};
 
 /// As wide as help texts are.
 const WIDTH: usize = 100;
@@ -11,17 +12,17 @@ const WIDTH: usize = 100;
 const INDENT: usize = 12;
 
 /// What the preset is, and how it reads these kinds of store.
-pub(super) fn of(filled: &Filled<'_>, dialects: &[Dialect]) -> String {
+pub(super) fn of(filled: &FilledPreset<'_>, kinds: &[&dyn StoreKind]) -> String {
     let preset = filled.preset();
     let mut text = format!("{}\n\n", wrapped(&format!("{}: {}", preset.name(), preset.about.description), 0));
     facts(&mut text, preset);
     points(&mut text, "You must supply", &preset.about.supply);
     points(&mut text, "Know before you believe it", &preset.about.caveats);
-    parameters(&mut text, preset, dialects);
-    for dialect in dialects {
-        reading(&mut text, filled, *dialect);
+    parameters(&mut text, preset, kinds);
+    for kind in kinds {
+        reading(&mut text, filled, *kind);
     }
-    example(&mut text, filled, dialects);
+    example(&mut text, filled, kinds);
     text
 }
 
@@ -63,9 +64,9 @@ fn points(text: &mut String, heading: &str, points: &[String]) {
     }
 }
 
-fn parameters(text: &mut String, preset: &Preset, dialects: &[Dialect]) {
-    let of = |dialect: &Dialect| preset.parameters_of(*dialect).collect::<Vec<_>>();
-    let used: Vec<_> = dialects.iter().flat_map(of).collect();
+fn parameters(text: &mut String, preset: &Preset, kinds: &[&dyn StoreKind]) {
+    let of = |kind: &&dyn StoreKind| preset.parameters_of(kind.name()).collect::<Vec<_>>();
+    let used: Vec<_> = kinds.iter().flat_map(of).collect();
     let parameters: Vec<_> = preset.parameters.iter().filter(|parameter| used.contains(parameter)).collect();
     if parameters.is_empty() {
         return;
@@ -78,20 +79,16 @@ fn parameters(text: &mut String, preset: &Preset, dialects: &[Dialect]) {
     }
 }
 
-fn reading(text: &mut String, filled: &Filled<'_>, dialect: Dialect) {
-    let store = dialect.as_str();
-    let asked = match dialect {
-        Dialect::Redis => "keys",
-        _ => "statement",
-    };
-    if let Some(probe) = filled.probe(dialect) {
+fn reading(text: &mut String, filled: &FilledPreset<'_>, kind: &dyn StoreKind) {
+    let store = kind.name();
+    if let Some(probe) = filled.probe(store) {
         let _ = writeln!(text, "\n{store}, which version is there:\n{}", indented(&probe));
     }
-    for View { variant, grants, asks } in filled.views(dialect) {
+    for PresetView { variant, grants, query } in filled.views(store) {
         let version = variant.map_or(String::new(), |variant| format!(", {variant}"));
-        let grants = format!("{}{grants}", dialect.before_grants());
+        let grants = format!("{}{grants}", kind.before_grants());
         let _ = writeln!(text, "\n{store}{version}, rights to grant{}:\n{}", replaced(&grants), indented(&grants));
-        let _ = writeln!(text, "\n{store}{version}, {asked}:\n{}", indented(&asks));
+        let _ = writeln!(text, "\n{store}{version}, {}:\n{}", filled.noun(store), indented(&query));
     }
 }
 
@@ -102,27 +99,22 @@ fn replaced(grants: &str) -> String {
     if words.is_empty() { String::new() } else { format!(" (put yours for {})", words.join(", ")) }
 }
 
-fn example(text: &mut String, filled: &Filled<'_>, dialects: &[Dialect]) {
+fn example(text: &mut String, filled: &FilledPreset<'_>, kinds: &[&dyn StoreKind]) {
     let preset = filled.preset();
-    let Some(dialect) = dialects.first() else { return };
-    let store = match dialect {
-        Dialect::Sqlite => "sqlite:///var/lib/app/jobs.db",
-        Dialect::Postgres => "postgres://lease_exporter@localhost/app",
-        Dialect::Mysql => "mysql://lease_exporter@localhost/app",
-        Dialect::Redis => "redis://lease_exporter@localhost/0",
-    };
-    let name = preset.name();
-    let _ = write!(text, "\nExample:\n  sources:\n    - name: app\n      store: {store}\n      preset: {name}\n");
-    if *dialect != Dialect::Sqlite {
-        text.push_str("      password_file: /run/secrets/lease_exporter\n");
+    let Some(kind) = kinds.first() else { return };
+    text.push_str("\nExample:\n  sources:\n    - name: app\n");
+    let (address, others) = kind.example().split_first().map_or(("", [].as_slice()), |(first, rest)| (*first, rest));
+    let _ = writeln!(text, "      {address}\n      preset: {}", preset.name());
+    for line in others {
+        let _ = writeln!(text, "      {line}");
     }
-    let parameters: Vec<_> = preset.parameters_of(*dialect).collect();
+    let parameters: Vec<_> = preset.parameters_of(kind.name()).collect();
     if !parameters.is_empty() {
         text.push_str("      parameters:\n");
     }
     for parameter in parameters {
         let value = match (filled.example(parameter), parameter.takes) {
-            (Some(value), Takes::Text) => format!("\"{value}\""),
+            (Some(value), ParameterType::Text) => format!("\"{value}\""),
             (Some(value), _) => value.to_string(),
             (None, _) => "…".to_owned(),
         };

@@ -4,7 +4,7 @@ use rusqlite::types::Value;
 use rusqlite::{Connection, Row};
 
 use crate::lease::{Clock, Column, Kind};
-use crate::preset::{Dialect, Preset};
+use crate::preset::Preset;
 
 /// The tables of the reference protocol, as far as reading them goes.
 const SCHEMA: &str = "
@@ -22,8 +22,8 @@ const SCHEMA: &str = "
     CREATE INDEX occurrence_unplanned ON occurrence (lease, due_at_ms) WHERE planned_at_ms IS NULL;
 ";
 
-fn reference() -> &'static str {
-    Preset::named("reference").unwrap().sql(Dialect::Sqlite).unwrap()
+fn reference() -> String {
+    Preset::named("reference").unwrap().query_text("sqlite").unwrap()
 }
 
 fn store(rows: &str) -> Connection {
@@ -34,14 +34,14 @@ fn store(rows: &str) -> Connection {
 }
 
 fn read(store: &Connection) -> Vec<Vec<Value>> {
-    let mut statement = store.prepare(reference()).unwrap();
+    let mut statement = store.prepare(&reference()).unwrap();
     let width = statement.column_count();
     let values = |row: &Row<'_>| (0..width).map(|column| row.get(column)).collect();
     statement.query_map([], values).unwrap().collect::<Result<_, _>>().unwrap()
 }
 
 fn columns(store: &Connection) -> Vec<String> {
-    store.prepare(reference()).unwrap().column_names().into_iter().map(String::from).collect()
+    store.prepare(&reference()).unwrap().column_names().into_iter().map(String::from).collect()
 }
 
 /// The row of a lease, from its second column on.

@@ -5,6 +5,7 @@
 //! `WITH CONSISTENT SNAPSHOT`, would be older than the clock, and its leases would look older than they are.
 
 mod failure;
+mod kind;
 #[cfg(test)]
 mod properties;
 mod replica;
@@ -19,13 +20,14 @@ use sqlx::{AssertSqlSafe, Column, ConnectOptions, Decode, Either, Executor, Row,
 use tokio::time::Instant;
 
 use super::column::{Value, columns};
-use super::link::{Driver, Link};
+use super::link::Driver;
 use super::rows::{Decoder, give_way, no_row};
 use super::transport::{Pem, pem};
-use super::{Host, ReadError, ReadResult, Scope, Server, SessionZone, Statement, Store, Tls, Zone};
+use super::{Host, ReadError, ReadResult, Scope, Server, SessionZone, Statement, Tls, Zone};
 use crate::clock;
 use crate::lease::At;
 use failure::{Asked, read_error, wants_protection};
+pub use kind::Mysql;
 use value::Kind;
 
 /// Which database to read, as whom, and what to ask it.
@@ -116,12 +118,6 @@ impl Reader {
 }
 
 impl Database {
-    /// The store that asks this, of which `scope` is kept. Nothing is opened yet.
-    #[must_use]
-    pub fn into_store(self, scope: Scope) -> Box<dyn Store> {
-        Box::new(Link::new(Reader { database: self, scope }))
-    }
-
     async fn options(&self, deadline: Instant) -> Result<MySqlConnectOptions, ReadError> {
         let Self { server, name, .. } = self;
         // What the library would set of its own accord is set before each read, or left as the server has it.

@@ -7,6 +7,8 @@ use super::*;
 use crate::lease::Epoch;
 use crate::servers;
 use crate::store::PasswordFile;
+use crate::store::Store as _;
+use crate::store::link::Link;
 
 fn reader(port: u16, user: &str, name: &str, password_file: &Path, statement: Statement) -> Reader {
     let database = Database {

@@ -110,6 +110,6 @@ fn socket(path: &Path) -> (&Path, u16) {
     let port = name.and_then(|name| name.strip_prefix(".s.PGSQL.")?.parse().ok());
     match (path.parent(), port) {
         (Some(folder), Some(port)) => (folder, port),
-        _ => (path, 5432),
+        _ => (path, super::kind::PORT),
     }
 }

@@ -7,6 +7,7 @@ mod authentication;
 mod columns;
 mod connect;
 mod failure;
+mod kind;
 mod message;
 mod pipeline;
 #[cfg(test)]
@@ -14,17 +15,19 @@ mod properties;
 mod reading;
 #[cfg(test)]
 mod tests;
+mod transaction_clock;
 mod value;
 
 use std::sync::Arc;
 
 use tokio::time::Instant;
 
-use super::link::{Driver, Link};
-use super::{ReadError, ReadOutput, ReadResult, Scope, Server, Statement, Store, Zone};
+use super::link::Driver;
+use super::{ReadError, ReadOutput, ReadResult, Scope, Server, Statement, Zone};
 use columns::DatabaseTypes;
 use connect::Session;
 use failure::Failure;
+pub use kind::Postgres;
 use message::MessageStream;
 use reading::{Prelude, ReadRequest};
 
@@ -147,12 +150,6 @@ async fn text(sql: &str, prelude: &Prelude, stream: &mut MessageStream) -> Resul
 const PROBE_LIMIT_MS: u32 = 2_000;
 
 impl Database {
-    /// The store that asks this, of which `scope` is kept. Nothing is opened yet.
-    #[must_use]
-    pub fn into_store(self, scope: Scope) -> Box<dyn Store> {
-        Box::new(Link::new(Reader { database: self, scope }))
-    }
-
     /// Begins the transaction and sets, for it alone, what must hold in it.
     fn prelude(&self, limit_ms: u32, unconverted: bool) -> Prelude {
         let mut statements = vec![

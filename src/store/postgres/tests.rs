@@ -10,6 +10,7 @@ use tokio::task::JoinHandle;
 use super::message::{LONGEST, ServerMessage};
 use super::*;
 use crate::servers;
+use crate::store::kind::StoreConfig as _;
 use crate::store::{Host, PasswordFile, Tls};
 
 /// Far more than any of these readings takes: one that takes as long has waited for what never comes.
@@ -31,7 +32,7 @@ fn scope() -> Scope {
 }
 
 async fn read(database: Database) -> ReadResult {
-    database.into_store(scope()).read(Instant::now() + PATIENCE).await
+    database.store(scope()).read(Instant::now() + PATIENCE).await
 }
 
 /// Something that listens like a server, and for each connection says these things in turn, each after the client has said

@@ -10,7 +10,7 @@ use crate::lease::{Column, LeaseRecord};
 use crate::store::Scope;
 use crate::store::column::Value;
 use crate::store::rows::decode;
-use crate::store::sqlite::Query;
+use crate::store::sqlite::SqliteQuery;
 use crate::testing::{cases, hostile};
 
 fn stored() -> impl Strategy<Value = Stored> {
@@ -62,7 +62,7 @@ fn row_is_read_as_it_is_stored_or_the_invalid_column_is_named() {
         }
         connection.execute("DELETE FROM t", ()).unwrap();
         connection.execute(&format!("INSERT INTO t VALUES ({marks})"), rusqlite::params_from_iter(&row)).unwrap();
-        let query = Query::new(sql.as_str().into(), Scope { only_lease: "source".into(), max_leases: 10 });
+        let query = SqliteQuery::new(sql.as_str().into(), Scope { only_lease: "source".into(), max_leases: 10 });
         let output = query.read(&connection, Duration::from_secs(1), &|| Duration::ZERO);
         let reading = output.map_err(|_| TestCaseError::fail("not read"))?.reading;
 

@@ -9,7 +9,7 @@ use super::connection::Elements;
 use super::failure::not_understood;
 use super::request::{Subject, commands_a_lease, looks_again};
 use super::resp::{Replies, Reply};
-use super::schedule::{Entry, Schedules};
+use super::schedule::{DueScheduleTracker, Entry};
 use super::value::{
     Unusable, count, counter, field, has_none, hash, introduced, lowest_of, next, score_of, score_time, short, time,
 };
@@ -17,13 +17,13 @@ use super::{Expiry, ReadError, RecordLimiter};
 use crate::lease::{Column, LeaseRecord, Reading, RecordFault, RejectedRecord, Rules, StoreTime};
 use crate::store::CappedRecords;
 use crate::store::column::reported;
-use crate::store::keys::{DueKey, KeyLayout, Record};
+use crate::store::redis::keys::{DueKey, KeyLayout, Record};
 
 /// Makes rows of the answers.
 pub(super) struct Decoder<'l> {
     layout: &'l KeyLayout,
     expiry: Expiry,
-    schedules: &'l mut Schedules,
+    schedules: &'l mut DueScheduleTracker,
 }
 
 /// When a key expires.
@@ -42,7 +42,7 @@ const BEYOND: Unusable = Unusable::Record(Column::ExpiresAt, RecordFault::OutOfR
 
 impl<'l> Decoder<'l> {
     /// Of leases that are laid out so, asked with these words.
-    pub(super) const fn new(layout: &'l KeyLayout, expiry: Expiry, schedules: &'l mut Schedules) -> Self {
+    pub(super) const fn new(layout: &'l KeyLayout, expiry: Expiry, schedules: &'l mut DueScheduleTracker) -> Self {
         Self { layout, expiry, schedules }
     }
 
@@ -156,7 +156,7 @@ impl<'l> Decoder<'l> {
         now: StoreTime,
     ) -> Result<(), Unusable> {
         match &self.layout.due {
-            DueKey::Nowhere => Ok(()),
+            DueKey::Absent => Ok(()),
             DueKey::List(_) => {
                 row.due = Some(count("LLEN", next(answers)?)?);
                 Ok(())

@@ -9,7 +9,7 @@ use super::command::Commands;
 use super::connection::{Connection, Stream};
 use super::failure::{answered, not_understood, refused_version};
 use super::resp::{Replies, Reply};
-use super::{Keyspace, Place};
+use super::{Keyspace, ServerLocation};
 use crate::store::tls::TlsClient;
 use crate::store::transport::broken;
 use crate::store::{Host, Password, ReadError, Tls, tcp};
@@ -38,9 +38,9 @@ impl Keyspace {
     /// Opens a connection to the server, as the user and on the database that are configured.
     pub(super) async fn open(&self, deadline: Instant) -> Result<Connection, ReadError> {
         let credentials = self.credentials(deadline).await?;
-        let reached = match &self.place {
-            Place::Server(host) => self.reach(host, &credentials, self.database, deadline).await,
-            Place::Sentinels { sentinels, master } => {
+        let reached = match &self.location {
+            ServerLocation::Server(host) => self.reach(host, &credentials, self.database, deadline).await,
+            ServerLocation::Sentinels { sentinels, master } => {
                 self.reach(&self.master(sentinels, master, deadline).await?, &credentials, self.database, deadline)
                     .await
             }

@@ -7,11 +7,14 @@
 //! gone by then is no lease any more. All that is kept from one reading to the next is what came first in the schedules
 //! whose being put off is progress.
 
+mod address;
 mod answer;
 mod command;
 mod connect;
 mod connection;
 mod failure;
+pub mod keys;
+mod kind;
 mod names;
 #[cfg(test)]
 mod properties;
@@ -25,22 +28,23 @@ mod value;
 use tokio::task::coop::consume_budget;
 use tokio::time::Instant;
 
-use super::keys::KeyLayout;
-use super::link::{Driver, Link};
-use super::{Host, PasswordFile, ReadError, ReadOutput, ReadResult, RecordLimiter, Scope, Store, Tls};
+use super::link::Driver;
+use super::{Host, PasswordFile, ReadError, ReadOutput, ReadResult, RecordLimiter, Scope, Tls};
 use crate::clock;
 use crate::lease::{At, RecordFault, StoreTime};
 use answer::Decoder;
 use connection::Connection;
 use failure::{Failure, not_understood};
+use keys::KeyLayout;
+pub use kind::Redis;
 use names::Names;
 use request::{Request, TransactionReply};
 use resp::Reply;
-use schedule::Schedules;
+use schedule::DueScheduleTracker;
 
 /// Where the server is that holds the keys.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Place {
+pub enum ServerLocation {
     /// There.
     Server(Host),
     /// Where these say, asked anew for each connection.
@@ -56,7 +60,7 @@ pub enum Place {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Keyspace {
     /// Where the server is.
-    pub place: Place,
+    pub location: ServerLocation,
     /// The user that the exporter reads as; the server's `default` if none is given.
     pub user: Option<Box<str>>,
     /// The user's password.
@@ -75,7 +79,7 @@ struct Reader {
     keyspace: Keyspace,
     scope: Scope,
     /// They outlast a connection.
-    schedules: Schedules,
+    schedules: DueScheduleTracker,
 }
 
 /// A connection, and what is known of the server.
@@ -101,15 +105,6 @@ enum Expiry {
     Time,
     /// How long it has left from when it is asked.
     Left,
-}
-
-impl Keyspace {
-    /// The store that reads these, of which `scope` is kept. Nothing is opened yet.
-    #[must_use]
-    pub fn into_store(self, scope: Scope) -> Box<dyn Store> {
-        let schedules = Schedules::new(scope.max_leases);
-        Box::new(Link::new(Reader { keyspace: self, scope, schedules }))
-    }
 }
 
 impl Reader {

@@ -6,7 +6,7 @@ use super::RecordLimiter;
 use super::request::Subject;
 use crate::lease::{Column, RecordFault, RejectedRecord};
 use crate::store::column::LONGEST_NAME;
-use crate::store::keys::KeyLayout;
+use crate::store::redis::keys::KeyLayout;
 
 /// The leases found: those of the first names, and how many more there are.
 #[derive(Debug)]

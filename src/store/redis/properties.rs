@@ -11,7 +11,7 @@ use crate::store::column::Value;
 use crate::store::properties::expected::{doubles, integers};
 use crate::store::rows::decode;
 use crate::testing::{cases, hostile};
-use schedule::Schedules;
+use schedule::DueScheduleTracker;
 
 const LAYOUT: &str = "{lock: 'lock:*', ttl: 30s, epoch: '{key}:e', progress: '{key}:p', fields: [progress_at, \
     progress_epoch, progress_cursor], due_set: '{key}:d'}";
@@ -111,7 +111,7 @@ impl StoredLease {
 }
 
 fn read(replies: Vec<Reply>, leases: usize) -> Result<crate::lease::Reading, ReadError> {
-    let (layout, mut schedules) = (layout(LAYOUT), Schedules::new(10));
+    let (layout, mut schedules) = (layout(LAYOUT), DueScheduleTracker::new(10));
     let subjects: Vec<_> = (0..leases).map(|at| subject(&at.to_string())).collect();
     decoded(Decoder::new(&layout, Expiry::Time, &mut schedules), replies, &subjects, RecordLimiter::new(10))
 }

@@ -8,11 +8,11 @@ use super::command::Commands;
 use super::connection::{Connection, Elements};
 use super::failure::{Failure, not_understood};
 use super::resp::Reply;
-use super::schedule::Schedules;
+use super::schedule::DueScheduleTracker;
 use crate::clock;
 use crate::lease::{Column, StoreTime};
 use crate::store::column::LONGEST_NAME;
-use crate::store::keys::{DueKey, KeyLayout, Record};
+use crate::store::redis::keys::{DueKey, KeyLayout, Record};
 
 /// A lease to ask about.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -33,7 +33,7 @@ pub(super) struct Request<'r> {
     expiry: Expiry,
     /// Due work is counted up to this time, in Unix seconds.
     counted_to: String,
-    schedules: &'r Schedules,
+    schedules: &'r DueScheduleTracker,
 }
 
 /// A transaction that was carried out.
@@ -61,7 +61,7 @@ impl<'r> Request<'r> {
         subjects: &'r [Subject],
         expiry: Expiry,
         counted_to: Option<StoreTime>,
-        schedules: &'r Schedules,
+        schedules: &'r DueScheduleTracker,
     ) -> Self {
         let counted_to = counted_to.map_or(f64::NEG_INFINITY, StoreTime::unix_seconds).to_string();
         Self { layout, subjects, expiry, counted_to, schedules }
@@ -159,7 +159,7 @@ impl<'r> Request<'r> {
 
     fn ask_due(&self, Subject { key, name }: &Subject, commands: &mut Commands) {
         match &self.layout.due {
-            DueKey::Nowhere => {}
+            DueKey::Absent => {}
             DueKey::Set { key: set, is_cursor } => {
                 let set = set.key(key, name);
                 commands.add("ZRANGE", [&set, "0", "0", "WITHSCORES"].map(str::as_bytes));
@@ -185,7 +185,7 @@ pub(super) fn commands_a_lease(layout: &KeyLayout) -> usize {
         Record::Hash(_) => 1,
     };
     let due = match &layout.due {
-        DueKey::Nowhere => 0,
+        DueKey::Absent => 0,
         DueKey::List(_) => 1,
         DueKey::Set { is_cursor, .. } => 2 + usize::from(*is_cursor),
     };

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use crate::lease::Cursor;
 
 /// The schedules of a source's leases.
-pub(super) struct Schedules {
+pub(super) struct DueScheduleTracker {
     of: HashMap<Arc<str>, Schedule>,
     /// No more than this many are remembered once a reading is over.
     most: usize,
@@ -34,7 +34,7 @@ pub(super) struct Entry {
     pub(super) score: f64,
 }
 
-impl Schedules {
+impl DueScheduleTracker {
     /// Nothing yet. Leases that are not read for a while are remembered beside as many as there may be: whoever sees them
     /// again must not take a count that begins anew for work.
     pub(super) fn new(max_leases: usize) -> Self {
@@ -74,9 +74,9 @@ impl Schedules {
 }
 
 /// Names of entries are an application's own, and not for any log.
-impl fmt::Debug for Schedules {
+impl fmt::Debug for DueScheduleTracker {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Schedules").field("leases", &self.of.len()).finish_non_exhaustive()
+        f.debug_struct("DueScheduleTracker").field("leases", &self.of.len()).finish_non_exhaustive()
     }
 }
 
@@ -86,13 +86,13 @@ mod tests {
 
     /// A sorted set of a server, looked at as the store does.
     struct Looked {
-        schedules: Schedules,
+        schedules: DueScheduleTracker,
         entries: Vec<(&'static str, f64)>,
     }
 
     impl Looked {
         fn new(entries: &[(&'static str, f64)]) -> Self {
-            Self { schedules: Schedules::new(10), entries: entries.to_vec() }
+            Self { schedules: DueScheduleTracker::new(10), entries: entries.to_vec() }
         }
 
         fn put(&mut self, member: &'static str, score: f64) {
@@ -153,7 +153,7 @@ mod tests {
 
     #[test]
     fn a_lease_that_is_not_read_for_a_while_is_remembered_and_of_too_many_the_last_read_are() {
-        let mut schedules = Schedules::new(2);
+        let mut schedules = DueScheduleTracker::new(2);
         let entry = |score| Some(Entry { member: (*b"m").into(), score });
         let mut put_off = |lease: &str| {
             let lease = Arc::from(lease);
@@ -175,7 +175,7 @@ mod tests {
 
     #[test]
     fn no_name_of_an_entry_is_shown() {
-        let mut schedules = Schedules::new(2);
+        let mut schedules = DueScheduleTracker::new(2);
         schedules.take_in(&"a".into(), Some(Entry { member: (*b"planted").into(), score: 1.0 }), None);
         let shown = format!("{schedules:?}");
         assert!(shown.contains("leases: 1") && !shown.contains(&format!("{:?}", b"planted")), "{shown}");

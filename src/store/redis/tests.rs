@@ -5,16 +5,12 @@ use redis::Value as Reply;
 
 use super::*;
 use crate::lease::{Column, Reading, RecordFault, StoreTime};
-use crate::store::keys::WrittenKeys;
+pub(super) use crate::store::redis::keys::tests::layout;
 use connection::canned_server::{CannedServer, at_once};
 use request::Subject;
 use resp::ServerError;
 
 const ALL: &str = "{lock: 'lock:*', ttl: 30s, epoch: '{key}:e', progress: '{key}:p', due_set: '{key}:d'}";
-
-pub(super) fn layout(yaml: &str) -> KeyLayout {
-    crate::yaml::read::<WrittenKeys<String>>(yaml, &[]).unwrap().layout().unwrap()
-}
 
 pub(super) fn bulk(text: &str) -> Reply {
     Reply::BulkString(text.into())
@@ -66,7 +62,7 @@ pub(super) fn decoded(
 }
 
 fn read(yaml: &str, expiry: Expiry, replies: Vec<Reply>, subjects: &[Subject]) -> Result<Reading, ReadError> {
-    let (layout, mut schedules) = (layout(yaml), Schedules::new(10_000));
+    let (layout, mut schedules) = (layout(yaml), DueScheduleTracker::new(10_000));
     decoded(Decoder::new(&layout, expiry, &mut schedules), replies, subjects, RecordLimiter::new(10_000))
 }
 
@@ -175,7 +171,7 @@ fn a_lock_that_has_longer_to_live_than_its_ttl_says_is_not_dated() {
 
 #[test]
 fn of_a_value_no_more_is_read_than_shows_that_it_is_too_long() {
-    let (layout, subjects, schedules) = (layout(ALL), [subject("a")], Schedules::new(1));
+    let (layout, subjects, schedules) = (layout(ALL), [subject("a")], DueScheduleTracker::new(1));
     let request = Request::new(&layout, &subjects, Expiry::Time, None, &schedules);
     let sent = String::from_utf8(request.packed()).unwrap();
     let words: Vec<&str> = sent.split("\r\n").filter(|word| !word.starts_with(['$', '*'])).collect();

@@ -5,6 +5,7 @@
 //! at once that it timed out.
 
 mod failure;
+mod kind;
 mod query;
 #[cfg(test)]
 mod tests;
@@ -24,7 +25,8 @@ use tokio::time::{Instant, timeout_at};
 use super::{ReadError, ReadOutput, ReadResult, Store};
 use crate::clock;
 
-pub use query::Query;
+pub use kind::{Sqlite, SqliteFile};
+pub use query::SqliteQuery;
 
 /// How long SQLite itself waits for a lock before the deadline is looked at again.
 const LOCK_STEP: Duration = Duration::from_millis(20);
@@ -39,7 +41,7 @@ const CACHE_KIB: i64 = -32_768;
 #[derive(Debug)]
 pub struct SqliteStore {
     path: Arc<PathBuf>,
-    query: Arc<Query>,
+    query: Arc<SqliteQuery>,
     connection: Option<Open>,
     /// A read that did not return in time.
     stuck: Option<JoinHandle<()>>,
@@ -77,7 +79,7 @@ impl FileId {
 impl SqliteStore {
     /// A source in the file at `path`. Nothing is opened yet.
     #[must_use]
-    pub fn new(path: PathBuf, query: Query) -> Self {
+    pub fn new(path: PathBuf, query: SqliteQuery) -> Self {
         Self { path: Arc::new(path), query: Arc::new(query), connection: None, stuck: None }
     }
 
@@ -118,7 +120,7 @@ impl Store for SqliteStore {
 
 /// Reads, and while another process keeps the file locked, tries again until the deadline. SQLite's own wait counts the
 /// sleeps that it asked for and not the time that passed, so on a busy machine it lasts longer than it was told to.
-fn read(path: &PathBuf, query: &Query, open: &mut Option<Open>, deadline: Duration) -> ReadResult {
+fn read(path: &PathBuf, query: &SqliteQuery, open: &mut Option<Open>, deadline: Duration) -> ReadResult {
     loop {
         match attempt(path, query, open, deadline) {
             Err(failure) if failure.is_locked() && clock::monotonic() < deadline => {}
@@ -129,7 +131,7 @@ fn read(path: &PathBuf, query: &Query, open: &mut Option<Open>, deadline: Durati
 
 fn attempt(
     path: &PathBuf,
-    query: &Query,
+    query: &SqliteQuery,
     open: &mut Option<Open>,
     deadline: Duration,
 ) -> Result<ReadOutput, failure::Failure> {

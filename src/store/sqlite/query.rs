@@ -18,12 +18,12 @@ const STEPS_BETWEEN_LOOKS: i32 = 10_000;
 
 /// A query that keeps the reading contract, and what it is asked for.
 #[derive(Debug)]
-pub struct Query {
+pub struct SqliteQuery {
     sql: Arc<str>,
     scope: Scope,
 }
 
-impl Query {
+impl SqliteQuery {
     /// A query, and which leases are kept of what it returns.
     #[must_use]
     pub const fn new(sql: Arc<str>, scope: Scope) -> Self {

@@ -39,7 +39,10 @@ fn fill(connection: &Connection, leases: usize) {
 
 fn store(path: &Path) -> SqliteStore {
     let sql = "SELECT unixepoch() AS store_now, name AS lease, holder FROM (SELECT 1) LEFT JOIN lease";
-    SqliteStore::new(path.to_owned(), Query::new(sql.into(), Scope { only_lease: "own".into(), max_leases: 1_000_000 }))
+    SqliteStore::new(
+        path.to_owned(),
+        SqliteQuery::new(sql.into(), Scope { only_lease: "own".into(), max_leases: 1_000_000 }),
+    )
 }
 
 /// How many leases a reading shows, or why there is none.

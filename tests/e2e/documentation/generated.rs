@@ -242,7 +242,7 @@ fn row_of(command: &str) -> impl Fn((&str, &str)) -> [String; 3] {
 }
 
 fn presets() -> String {
-    let stores = |preset: &Preset| preset.dialects().map(|dialect| dialect.as_str()).collect::<Vec<_>>().join(", ");
+    let stores = |preset: &Preset| preset.stores().collect::<Vec<_>>().join(", ");
     let row = |preset: &Preset| {
         let description = sentence(&preset.about.description);
         let (kind, clock) = (preset.kind.as_str().to_owned(), preset.clock.as_str().to_owned());

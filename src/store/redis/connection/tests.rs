@@ -10,7 +10,7 @@ use crate::lease::ReadFailure;
 use crate::store::RecordLimiter;
 use crate::store::redis::answer::Decoder;
 use crate::store::redis::request::{Request, Subject, TransactionReply};
-use crate::store::redis::schedule::Schedules;
+use crate::store::redis::schedule::DueScheduleTracker;
 use crate::store::redis::tests::{layout, subject};
 use crate::store::redis::{Expiry, Failure};
 
@@ -31,7 +31,7 @@ fn subjects(count: usize) -> Vec<Subject> {
 
 /// How many leases are read.
 async fn read(connection: &mut Connection, subjects: &[Subject]) -> Result<usize, ReadError> {
-    let (layout, mut schedules) = (layout(HASHES), Schedules::new(100_000));
+    let (layout, mut schedules) = (layout(HASHES), DueScheduleTracker::new(100_000));
     let request = Request::new(&layout, subjects, Expiry::Time, None, &schedules);
     let TransactionReply { elements, .. } = request.send(connection).await.map_err(Failure::into_read_error)?;
     let decoder = Decoder::new(&layout, Expiry::Time, &mut schedules);
@@ -138,7 +138,7 @@ fn after_a_command_that_the_server_does_not_know_the_connection_is_in_step() {
     let unknown = "-ERR unknown command 'PEXPIRETIME', with args beginning with: 'lock:000000' \r\n";
     let refused = format!("+OK\r\n+QUEUED\r\n+QUEUED\r\n{unknown}+QUEUED\r\n-EXECABORT Transaction discarded\r\n");
     let mut connection = Connection::new(Box::new(CannedServer::new(refused + &transaction(1))));
-    let (layout, schedules, subjects) = (layout(HASHES), Schedules::new(1), subjects(1));
+    let (layout, schedules, subjects) = (layout(HASHES), DueScheduleTracker::new(1), subjects(1));
     let request = Request::new(&layout, &subjects, Expiry::Time, None, &schedules);
     let failure = at_once(request.send(&mut connection)).err().unwrap();
     assert!(matches!(failure, Failure::NoExpiryTime));
@@ -229,7 +229,7 @@ fn what_is_held_for_a_connection_is_bounded() {
 
 #[test]
 fn of_a_request_no_more_is_held_than_is_about_to_be_sent() {
-    let (layout, schedules, subjects) = (layout(HASHES), Schedules::new(1), subjects(50_000));
+    let (layout, schedules, subjects) = (layout(HASHES), DueScheduleTracker::new(1), subjects(50_000));
     let request = Request::new(&layout, &subjects, Expiry::Time, None, &schedules);
     let mut connection = Connection::new(Box::new(CannedServer::new(transaction(50_000))));
     at_once(request.send(&mut connection)).map_err(Failure::into_read_error).unwrap();

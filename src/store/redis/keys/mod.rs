@@ -2,33 +2,34 @@
 
 mod glob;
 mod pattern;
+mod preset;
 #[cfg(test)]
 mod properties;
+mod section;
 mod template;
 #[cfg(test)]
-mod tests;
-mod written;
+pub(in crate::store) mod tests;
 
 use std::time::Duration;
 
 use crate::lease::Column;
 
 pub use pattern::KeyPattern;
+pub(super) use preset::{PRESET_KEYS, PresetKeys};
+pub(super) use section::KEYS;
 pub use template::KeyTemplate;
-pub use written::{KeyFault, Written, WrittenKeys};
 
-/// Which keys hold leases, what kind of value they are, and what else belongs to each. It is made of [`WrittenKeys`]
-/// alone, so what is here fits together.
+/// Which keys hold leases, of what type their values are, and which other keys belong to each lease.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KeyLayout {
-    pub(super) leases: KeyPattern,
-    pub(super) record: Record,
-    pub(super) due: DueKey,
+    pub(in crate::store::redis) leases: KeyPattern,
+    pub(in crate::store::redis) record: Record,
+    pub(in crate::store::redis) due: DueKey,
 }
 
 /// What is stored under a lease's key.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Record {
+pub(in crate::store::redis) enum Record {
     /// A string that goes with its time to live: its holder's name.
     Lock {
         /// How long it lives after a renewal.
@@ -44,16 +45,16 @@ pub(super) enum Record {
 
 /// A hash beside the lease's key, whose fields are named like columns of the reading contract.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Fields {
-    pub(super) key: KeyTemplate,
-    pub(super) columns: Box<[Column]>,
+pub(in crate::store::redis) struct Fields {
+    pub(in crate::store::redis) key: KeyTemplate,
+    pub(in crate::store::redis) columns: Box<[Column]>,
 }
 
 /// What waits to be done.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum DueKey {
-    /// It is not said, or a field says it.
-    Nowhere,
+pub(in crate::store::redis) enum DueKey {
+    /// There is none, or a field of a hash has the number.
+    Absent,
     /// A sorted set, scored by the Unix seconds at which each falls due.
     Set {
         key: KeyTemplate,
@@ -91,7 +92,7 @@ impl KeyLayout {
             }
         }
         match &self.due {
-            DueKey::Nowhere => {}
+            DueKey::Absent => {}
             DueKey::Set { is_cursor, .. } => {
                 columns.extend([Column::Due, Column::OldestDueAt]);
                 columns.extend(is_cursor.then_some(Column::ProgressCursor));
@@ -102,7 +103,7 @@ impl KeyLayout {
     }
 
     /// Whether what is due is counted up to now.
-    pub(super) const fn counts_due(&self) -> bool {
+    pub(in crate::store::redis) const fn counts_due(&self) -> bool {
         matches!(self.due, DueKey::Set { .. })
     }
 
@@ -113,14 +114,14 @@ impl KeyLayout {
             Record::Hash(_) => (None, None),
         };
         let due = match &self.due {
-            DueKey::Nowhere => None,
+            DueKey::Absent => None,
             DueKey::Set { key, .. } | DueKey::List(key) => Some(key),
         };
         [epoch, progress, due].into_iter().flatten()
     }
 
     /// The name of the lease under a key that the pattern matched; `None` if the key belongs to another lease.
-    pub(super) fn lease_at<'k>(&self, key: &'k str) -> Option<&'k str> {
+    pub(in crate::store::redis) fn lease_at<'k>(&self, key: &'k str) -> Option<&'k str> {
         let name = self.leases.name(key)?;
         let belongs = self.beside().any(|template| template.makes(key, &self.leases));
         (!belongs).then_some(name)

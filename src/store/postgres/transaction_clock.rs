@@ -1,17 +1,17 @@
-//! The clock that a query returns, as far as its text tells.
+//! Whether a query returns the clock of its transaction as `store_now`.
 
-/// What to write instead of a clock that stands still during a transaction.
+/// The warning about a clock that stands still during a transaction.
 #[derive(Debug, thiserror::Error)]
 #[error(
     "the query returns `{0}` as `store_now`, which is when its transaction began and not when its rows were read; \
      write `clock_timestamp()` or `statement_timestamp()`"
 )]
-pub(super) struct Warning(pub(super) &'static str);
+pub(super) struct TransactionClock(pub(super) &'static str);
 
-/// A function of PostgreSQL that gives when the transaction began, if the query returns it as `store_now`.
+/// The function that returns when the transaction began, if the query returns its value as `store_now`.
 ///
-/// A hint and no proof: the text is not parsed, only taken apart into words, without strings and comments.
-pub(super) fn of_transaction(sql: &str) -> Option<&'static str> {
+/// This is a heuristic: the text is not parsed, only split into words, without strings and comments.
+pub(super) fn find(sql: &str) -> Option<&'static str> {
     let words = words(sql);
     let named = |at: usize, name: &str| words.get(at).is_some_and(|word| word.eq_ignore_ascii_case(name));
     let names_clock = (0..words.len()).filter(|at| named(*at, "store_now"));
@@ -156,14 +156,14 @@ mod tests {
             ("store_now", None),
             ("", None),
         ] {
-            assert_eq!(of_transaction(sql), found, "{sql}");
+            assert_eq!(find(sql), found, "{sql}");
         }
     }
 
     proptest! {
         #[test]
         fn any_text_is_taken(sql in "[-a'\"$/*.,();é \n\\\\eE]{0,40}", tail in ".{0,20}") {
-            let _ = of_transaction(&format!("{sql}{tail} AS store_now"));
+            let _ = find(&format!("{sql}{tail} AS store_now"));
         }
     }
 }

@@ -1,18 +1,29 @@
 use super::*;
+use crate::store::section::Section;
 
-fn written(yaml: &str) -> WrittenKeys<String> {
-    crate::yaml::read(yaml, &[]).unwrap()
+/// The section `keys` of a source.
+pub(in crate::store) fn section(yaml: &str) -> Section {
+    struct Keys(Section);
+
+    impl<'de> serde::Deserialize<'de> for Keys {
+        fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+            Section::deserialize(KEYS, deserializer).map(Self)
+        }
+    }
+
+    let Keys(section) = crate::yaml::read(yaml, &[]).unwrap();
+    section
 }
 
-fn layout(yaml: &str) -> KeyLayout {
-    written(yaml).layout().map_err(|faults| format!("{yaml}: {faults:?}")).unwrap()
+pub(in crate::store) fn layout(yaml: &str) -> KeyLayout {
+    KeyLayout::of_section(&section(yaml)).map_err(|faults| format!("{yaml}: {faults:?}")).unwrap()
 }
 
 /// What is wrong, each with the text that is at fault.
 fn faults(yaml: &str) -> Vec<(Option<String>, String)> {
-    let written = written(yaml);
-    let faults = written.layout().unwrap_err();
-    faults.into_iter().map(|(text, fault)| (text.cloned(), fault.to_string())).collect()
+    let section = section(yaml);
+    let faults = KeyLayout::of_section(&section).unwrap_err();
+    faults.into_iter().map(|fault| (fault.text.map(|text| text.value.clone()), fault.message)).collect()
 }
 
 fn names(layout: &KeyLayout, keys: &[&str]) -> Vec<Option<String>> {

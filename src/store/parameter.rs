@@ -1,4 +1,4 @@
-//! What the user of a preset may say of their own tables and keys: a name, a prefix, a limit.
+//! The parameters of a preset: what its user can set for their own tables and keys, such as a prefix or a limit.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -9,36 +9,36 @@ use humantime::format_duration;
 
 use crate::duration::{DurationFault, Zero, duration};
 
-/// One thing that a source may say under `parameters`.
+/// A parameter, which a source sets under `parameters`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Parameter {
     /// Its name.
     pub name: Box<str>,
-    /// What values it takes.
-    pub takes: Takes,
-    /// What it is when the source does not say; without one the source must.
+    /// The type of its value.
+    pub takes: ParameterType,
+    /// Its value if the source sets none. Without a default the source must.
     pub default: Option<Value>,
-    /// What to show in an example, where that is better than the default.
+    /// The value in an example, if it is to differ from the default.
     pub example: Option<Value>,
     /// What it means, in one line.
     pub means: Box<str>,
 }
 
-/// What values a parameter takes.
+/// The type of a parameter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Takes {
+pub enum ParameterType {
     /// A name in SQL, or the beginning of one.
     Identifier,
     /// A length of time.
     Duration,
     /// A part of a key. Never a part of SQL.
     Text,
-    /// Yes or no.
+    /// `true` or `false`.
     Flag,
 }
 
-impl Takes {
-    /// Every one that there is.
+impl ParameterType {
+    /// All types.
     pub const ALL: [Self; 4] = [Self::Identifier, Self::Duration, Self::Text, Self::Flag];
 
     /// Its name in data files.
@@ -53,7 +53,7 @@ impl Takes {
     }
 }
 
-/// The value of a parameter. None can say more in a statement or a key than it should.
+/// The value of a parameter. It can be inserted into a statement or a key without changing the rest of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Value {
     /// A name in SQL.
@@ -62,23 +62,23 @@ pub enum Value {
     Duration(Duration),
     /// A part of a key.
     Text(KeyText),
-    /// Yes or no.
+    /// `true` or `false`.
     Flag(bool),
 }
 
-/// Why a text is no value of a parameter. Each says what to write instead.
+/// Why a text is not a value of a parameter, and what to write instead.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ValueFault {
-    /// No name in SQL.
+    /// It is not a name in SQL.
     #[error(transparent)]
-    Identifier(#[from] NoIdentifier),
-    /// No part of a key.
+    Identifier(#[from] InvalidIdentifier),
+    /// It is not a part of a key.
     #[error(transparent)]
-    Text(#[from] NoKeyText),
-    /// No length of time.
+    Text(#[from] InvalidKeyText),
+    /// It is not a length of time.
     #[error(transparent)]
     Duration(#[from] DurationFault),
-    /// Neither yes nor no.
+    /// It is neither `true` nor `false`.
     #[error("write `true` or `false`")]
     Flag,
 }
@@ -87,18 +87,18 @@ impl Value {
     /// Reads a value.
     ///
     /// # Errors
-    /// The text is none.
-    pub fn parse(takes: Takes, text: &str) -> Result<Self, ValueFault> {
+    /// The text is not a value of this type.
+    pub fn parse(takes: ParameterType, text: &str) -> Result<Self, ValueFault> {
         match takes {
-            Takes::Identifier => Ok(Self::Identifier(text.parse()?)),
-            Takes::Text => Ok(Self::Text(text.parse()?)),
-            Takes::Duration => Ok(Self::Duration(duration(text, Zero::Refused)?)),
-            Takes::Flag => text.parse().map(Self::Flag).map_err(|_| ValueFault::Flag),
+            ParameterType::Identifier => Ok(Self::Identifier(text.parse()?)),
+            ParameterType::Text => Ok(Self::Text(text.parse()?)),
+            ParameterType::Duration => Ok(Self::Duration(duration(text, Zero::Refused)?)),
+            ParameterType::Flag => text.parse().map(Self::Flag).map_err(|_| ValueFault::Flag),
         }
     }
 
-    /// As SQL writes it: lengths of time as seconds. A text never gets into SQL: a test proves it of every data file.
-    pub(super) fn in_sql(&self) -> String {
+    /// The value as SQL writes it, a length of time in seconds. Presets whose SQL has a parameter of type `text` are refused.
+    pub(crate) fn in_sql(&self) -> String {
         match self {
             Self::Duration(length) => match (length.as_secs(), length.subsec_nanos()) {
                 (seconds, 0) => seconds.to_string(),
@@ -127,60 +127,60 @@ impl fmt::Display for Value {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Identifier(Box<str>);
 
-/// What is no such name.
+/// Why a text is not such a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("write letters, digits and `_`, up to {} of them and no digit first", Identifier::LONGEST)]
-pub struct NoIdentifier;
+pub struct InvalidIdentifier;
 
 impl Identifier {
-    /// As long as the shorter-winded of the servers lets a name be.
+    /// The shortest limit among the servers: that of PostgreSQL.
     const LONGEST: usize = 63;
 }
 
 impl FromStr for Identifier {
-    type Err = NoIdentifier;
+    type Err = InvalidIdentifier;
 
-    fn from_str(text: &str) -> Result<Self, NoIdentifier> {
+    fn from_str(text: &str) -> Result<Self, InvalidIdentifier> {
         let plain = text.len() <= Self::LONGEST
             && text.starts_with(|first: char| first.is_ascii_alphabetic() || first == '_')
             && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
-        if plain { Ok(Self(text.into())) } else { Err(NoIdentifier) }
+        if plain { Ok(Self(text.into())) } else { Err(InvalidIdentifier) }
     }
 }
 
-/// A part of a key that stands for itself alone.
+/// A part of a key without wildcards or placeholders.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KeyText(Box<str>);
 
-/// What is no part of a key.
+/// Why a text is not a part of a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("write up to {} bytes, without spaces and without any of *?[]{{}}\\", KeyText::LONGEST)]
-pub struct NoKeyText;
+pub struct InvalidKeyText;
 
 impl KeyText {
     const LONGEST: usize = 256;
 }
 
 impl FromStr for KeyText {
-    type Err = NoKeyText;
+    type Err = InvalidKeyText;
 
-    fn from_str(text: &str) -> Result<Self, NoKeyText> {
+    fn from_str(text: &str) -> Result<Self, InvalidKeyText> {
         let odd = |letter: char| letter.is_control() || letter.is_whitespace() || "*?[]{}\\".contains(letter);
-        if text.len() <= Self::LONGEST && !text.contains(odd) { Ok(Self(text.into())) } else { Err(NoKeyText) }
+        if text.len() <= Self::LONGEST && !text.contains(odd) { Ok(Self(text.into())) } else { Err(InvalidKeyText) }
     }
 }
 
-/// The values that hold for one source, by the name of their parameter.
-pub(super) type Values = BTreeMap<Box<str>, Value>;
+/// Values by the name of their parameter.
+pub type Values = BTreeMap<Box<str>, Value>;
 
 /// The names between braces in a text.
-pub(super) fn placeholders(text: &str) -> impl Iterator<Item = &str> {
+pub(crate) fn placeholders(text: &str) -> impl Iterator<Item = &str> {
     text.split('{').skip(1).map(|after| after.split_once('}').map_or(after, |(name, _)| name))
 }
 
-/// The text with each of these names in braces replaced by what it stands for.
-pub(super) fn filled<'a>(text: &str, stands_for: impl IntoIterator<Item = (&'a str, String)>) -> String {
-    stands_for.into_iter().fold(text.to_owned(), |text, (name, value)| text.replace(&format!("{{{name}}}"), &value))
+/// The text with each of these names in braces replaced by its value.
+pub(crate) fn fill<'a>(text: &str, values: impl IntoIterator<Item = (&'a str, String)>) -> String {
+    values.into_iter().fold(text.to_owned(), |text, (name, value)| text.replace(&format!("{{{name}}}"), &value))
 }
 
 #[cfg(test)]
@@ -193,7 +193,7 @@ mod tests {
             assert!(good.parse::<Identifier>().is_ok(), "{good}");
         }
         for bad in ["", "1a", "a b", "a;", "a.b", "a-b", "a\"", "ä", "a'", "a--", "a\n", &"x".repeat(64)] {
-            assert_eq!(bad.parse::<Identifier>(), Err(NoIdentifier), "{bad}");
+            assert_eq!(bad.parse::<Identifier>(), Err(InvalidIdentifier), "{bad}");
         }
     }
 
@@ -203,7 +203,7 @@ mod tests {
             assert!(good.parse::<KeyText>().is_ok(), "{good}");
         }
         for bad in ["a*", "a?", "[a]", "{a}", "a\\", "a b", "a\n", &"x".repeat(257)] {
-            assert_eq!(bad.parse::<KeyText>(), Err(NoKeyText), "{bad}");
+            assert_eq!(bad.parse::<KeyText>(), Err(InvalidKeyText), "{bad}");
         }
     }
 

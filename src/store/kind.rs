@@ -1,0 +1,256 @@
+//! What a kind of store is to the rest of the crate, and the list of all kinds.
+
+use std::any::Any;
+use std::fmt;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::address::has_secret;
+use super::parameter::{Parameter, Values};
+use super::section::{KeySet, KeySpec, Node, Section, StoreDiagnostics, StoreProblem, StoreSection};
+use super::{Scope, Store};
+use crate::diagnostic::QuotedValue;
+use crate::lease::Columns;
+
+/// Every kind of store in this build, in the order in which messages list them.
+pub static KINDS: &[&dyn StoreKind] = &[
+    &super::sqlite::Sqlite,
+    #[cfg(feature = "postgres")]
+    &super::postgres::Postgres,
+    #[cfg(feature = "mysql")]
+    &super::mysql::Mysql,
+    #[cfg(feature = "redis")]
+    &super::redis::Redis,
+    #[cfg(test)]
+    &super::json_file::JsonFile,
+];
+
+/// The kinds that this build leaves out: the name, which is that of the cargo feature, and the schemes.
+const LEFT_OUT: &[(&str, &[&str])] = &[
+    #[cfg(not(feature = "postgres"))]
+    ("postgres", &["postgres", "postgresql"]),
+    #[cfg(not(feature = "mysql"))]
+    ("mysql", &["mysql", "mariadb"]),
+    #[cfg(not(feature = "redis"))]
+    (
+        "redis",
+        &[
+            "redis",
+            "rediss",
+            "redis+sentinel",
+            "rediss+sentinel",
+            "valkey",
+            "valkeys",
+            "valkey+sentinel",
+            "valkeys+sentinel",
+        ],
+    ),
+];
+
+/// Schemes of kinds that no build reads yet.
+const PLANNED: [&str; 3] = ["etcd", "kubernetes", "kubernetes+https"];
+
+/// A kind of store. All that is specific to it is behind this trait, in one folder.
+pub trait StoreKind: fmt::Debug + Send + Sync {
+    /// Its name in preset files and messages. If a cargo feature builds it, the feature has this name too.
+    fn name(&self) -> &'static str;
+
+    /// The schemes of its addresses.
+    fn schemes(&self) -> &'static [&'static str];
+
+    /// Whether messages leave it out of their lists, as they do with a kind that only tests have.
+    fn is_hidden(&self) -> bool {
+        false
+    }
+
+    /// Whether its addresses can have a user and a password.
+    fn has_users(&self) -> bool {
+        true
+    }
+
+    /// The key of a source that says what to read, unless a preset does.
+    fn query_key(&self) -> KeySpec;
+
+    /// The keys of a source that it reads, beside those that every source has.
+    fn keys(&self) -> &'static [KeySpec];
+
+    /// The query that `query_key` describes; `None` if there is a problem, which is noted. `line` is that of the source.
+    fn query(&self, node: &Node, line: u64, diagnostics: &mut StoreDiagnostics) -> Option<Box<dyn Query>>;
+
+    /// The store that a source configures; `None` if there is a problem, which is noted, or no query.
+    fn configure(&self, section: &mut StoreSection<'_>, query: Option<Box<dyn Query>>) -> Option<Arc<dyn StoreConfig>>;
+
+    /// The keys of its section of a preset file. One is `grants`.
+    fn preset_keys(&self) -> KeySet;
+
+    /// What a preset reads of such a store.
+    ///
+    /// # Errors
+    /// What is wrong with the section, for the author of the preset.
+    fn preset_query(&self, section: &Section, preset: &PresetFacts<'_>) -> Result<Box<dyn PresetQuery>, String>;
+
+    /// What an administrator runs before the grants of a preset, so that the exporter's user exists and names without a
+    /// schema or database resolve. Words in capitals are to be replaced.
+    fn before_grants(&self) -> &'static str {
+        ""
+    }
+
+    /// The keys of an example source that reach such a store, a line each.
+    fn example(&self) -> &'static [&'static str];
+}
+
+/// A configured store: where it is, what to read there, and how its times are to be understood.
+pub trait StoreConfig: Any + fmt::Debug + Send + Sync {
+    /// Its kind.
+    fn kind(&self) -> &'static dyn StoreKind;
+
+    /// The store. Nothing is opened yet.
+    fn store(&self, scope: Scope) -> Box<dyn Store>;
+
+    /// The files with secrets that it names, each with the key that names it.
+    fn secret_files(&self) -> Vec<(&'static str, &Path)> {
+        Vec::new()
+    }
+
+    /// Whether the other one reads the same in the same way.
+    fn equals(&self, other: &dyn StoreConfig) -> bool;
+}
+
+impl PartialEq for dyn StoreConfig {
+    fn eq(&self, other: &Self) -> bool {
+        self.equals(other)
+    }
+}
+
+impl dyn StoreConfig {
+    /// It as the configuration of one kind.
+    #[must_use]
+    pub fn downcast_ref<T: StoreConfig>(&self) -> Option<&T> {
+        (self as &dyn Any).downcast_ref()
+    }
+}
+
+/// The kind of store alone: a source's name is what tells people which source is meant.
+impl fmt::Display for dyn StoreConfig {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.kind().name())
+    }
+}
+
+/// What to read of a store. Each kind of store takes its own type of query.
+pub trait Query: Any + Send + Sync {
+    /// Whether there is exactly one lease, which is named after the source.
+    fn has_one_lease(&self) -> bool {
+        false
+    }
+
+    /// How far the store's times can be off because of how it reports them.
+    fn resolution(&self) -> Duration {
+        Duration::ZERO
+    }
+}
+
+impl dyn Query {
+    /// It as one type of query.
+    #[must_use]
+    pub fn downcast<T: Query>(self: Box<Self>) -> Option<T> {
+        (self as Box<dyn Any>).downcast().ok().map(|query| *query)
+    }
+}
+
+/// What the query of a preset is checked against.
+#[derive(Debug)]
+pub struct PresetFacts<'a> {
+    /// The columns that the preset declares.
+    pub columns: Columns,
+    /// Its parameters.
+    pub parameters: &'a [Parameter],
+}
+
+/// What a preset reads of one kind of store, with parameters in braces.
+pub trait PresetQuery: fmt::Debug + Send + Sync {
+    /// What it is: `statement` or the like.
+    fn noun(&self) -> &'static str;
+
+    /// Every text in which a parameter can be.
+    fn texts(&self) -> Vec<&str>;
+
+    /// The query, with values for the parameters.
+    fn query(&self, values: &Values) -> Option<Box<dyn Query>>;
+
+    /// The query and its grants as a person reads them, for each version of what is stored.
+    fn views(&self, grants: &str, values: &Values) -> Vec<PresetView>;
+
+    /// The statement that finds the version, if there are several.
+    fn probe(&self, _values: &Values) -> Option<String> {
+        None
+    }
+}
+
+/// What a preset needs and reads for one version of what is stored, as a person reads it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PresetView {
+    /// The version's name, if there are several.
+    pub variant: Option<Box<str>>,
+    /// The least rights that the exporter's user needs.
+    pub grants: String,
+    /// The query.
+    pub query: String,
+}
+
+/// The kinds that messages list.
+pub fn listed() -> impl Iterator<Item = &'static dyn StoreKind> {
+    KINDS.iter().copied().filter(|kind| !kind.is_hidden())
+}
+
+/// The kind of this name.
+#[must_use]
+pub fn named(name: &str) -> Option<&'static dyn StoreKind> {
+    KINDS.iter().copied().find(|kind| kind.name() == name)
+}
+
+/// The name of a kind that this build leaves out.
+pub(crate) fn left_out(name: &str) -> Option<&'static str> {
+    LEFT_OUT.iter().map(|(left_out, _)| *left_out).find(|left_out| *left_out == name)
+}
+
+/// The kind of store that an address names.
+///
+/// # Errors
+/// There is no such kind, or the address looks as if a password were in it.
+pub fn of_address(text: &str) -> Result<&'static dyn StoreKind, StoreProblem> {
+    let scheme = match text.split_once("://") {
+        Some((scheme, _)) => Some(scheme),
+        // An address may be no more than a scheme, such as `kubernetes:`.
+        None => text.strip_suffix(':').filter(|scheme| !scheme.contains(':')),
+    };
+    let kind = KINDS.iter().copied().find(|kind| scheme.is_some_and(|scheme| kind.schemes().contains(&scheme)));
+    if kind.is_none_or(StoreKind::has_users) && has_secret(text) {
+        return Err(SECRET_IN_ADDRESS.into());
+    }
+    let scheme = scheme.ok_or(
+        "the store's address has no scheme; write it as `sqlite:///path/to/file` or `sqlite://path/beside/this/file`",
+    )?;
+    kind.ok_or_else(|| unknown(scheme))
+}
+
+pub(super) const SECRET_IN_ADDRESS: &str =
+    "the store's address has a secret in it, which is never needed there; take it out and use `password_file`";
+
+fn unknown(scheme: &str) -> StoreProblem {
+    let known = || listed().map(|kind| format!("`{}`", kind.name())).collect::<Vec<_>>().join(", ");
+    match LEFT_OUT.iter().find(|(_, schemes)| schemes.contains(&scheme)) {
+        Some((feature, _)) => format!(
+            "stores of this kind are left out of this build: `{scheme}`; build it with the cargo feature `{feature}`"
+        ),
+        None if PLANNED.contains(&scheme) => {
+            format!("stores of this kind are not read yet: `{scheme}`; this build reads {}", known())
+        }
+        None => {
+            let scheme = QuotedValue::new(scheme);
+            format!("there is no such kind of store: `{scheme}`; this build reads {}", known())
+        }
+    }
+    .into()
+}

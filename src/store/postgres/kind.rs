@@ -1,0 +1,110 @@
+//! PostgreSQL as a kind of store.
+
+use std::any::Any;
+use std::path::Path;
+use std::sync::Arc;
+
+use super::transaction_clock::{self, TransactionClock};
+use super::{Database, Reader};
+use crate::diagnostic::QuotedValue;
+use crate::store::address::ServerAddress;
+use crate::store::kind::{PresetFacts, PresetQuery, Query, StoreConfig, StoreKind};
+use crate::store::link::Link;
+use crate::store::section::{KeySet, KeySpec, Node, Section, StoreDiagnostics, StoreProblem, StoreSection, line};
+use crate::store::server_keys::{PASSWORD_FILE, TIME_ZONE, TLS, database_server, zone};
+use crate::store::sql::{self, PresetSql};
+use crate::store::{Scope, Statement, Store};
+
+/// PostgreSQL.
+#[derive(Debug)]
+pub struct Postgres;
+
+/// The port that a server listens on by default.
+pub(super) const PORT: u16 = 5432;
+
+const SCHEMA: KeySpec = KeySpec::text("schema");
+
+impl StoreKind for Postgres {
+    fn name(&self) -> &'static str {
+        "postgres"
+    }
+
+    fn schemes(&self) -> &'static [&'static str] {
+        &["postgres", "postgresql"]
+    }
+
+    fn query_key(&self) -> KeySpec {
+        sql::QUERY
+    }
+
+    fn keys(&self) -> &'static [KeySpec] {
+        &[PASSWORD_FILE, TLS, SCHEMA, TIME_ZONE]
+    }
+
+    fn query(&self, node: &Node, _line: u64, diagnostics: &mut StoreDiagnostics) -> Option<Box<dyn Query>> {
+        let statement = Statement::of_source(node, diagnostics)?;
+        if let Node::Text(text) = node
+            && let Some(clock) = transaction_clock::find(&text.value)
+        {
+            diagnostics.warn(line(text), TransactionClock(clock));
+        }
+        Some(Box::new(statement))
+    }
+
+    fn configure(&self, section: &mut StoreSection<'_>, query: Option<Box<dyn Query>>) -> Option<Arc<dyn StoreConfig>> {
+        let address = section.address(|text| ServerAddress::database(text, self.name(), PORT));
+        let schema = section.parsed(SCHEMA.name, schema);
+        let time_zone = zone(TIME_ZONE.name, section);
+        let address = address?;
+        let name = address.path.clone();
+        let server = database_server(section, address);
+        Some(Arc::new(Database { server, name, schema, time_zone, statement: query?.downcast()? }))
+    }
+
+    fn preset_keys(&self) -> KeySet {
+        sql::PRESET_KEYS
+    }
+
+    fn preset_query(&self, section: &Section, preset: &PresetFacts<'_>) -> Result<Box<dyn PresetQuery>, String> {
+        Ok(Box::new(PresetSql::of_preset(section, preset)?))
+    }
+
+    fn before_grants(&self) -> &'static str {
+        "CREATE ROLE lease_exporter LOGIN PASSWORD 'PASSWORD';\n\
+         GRANT CONNECT ON DATABASE THE_DATABASE TO lease_exporter;\n\
+         GRANT USAGE ON SCHEMA THE_SCHEMA TO lease_exporter;\n\
+         SET search_path = THE_SCHEMA;\n"
+    }
+
+    fn example(&self) -> &'static [&'static str] {
+        &["store: postgres://lease_exporter@localhost/app", "password_file: /run/secrets/lease_exporter"]
+    }
+}
+
+impl StoreConfig for Database {
+    fn kind(&self) -> &'static dyn StoreKind {
+        &Postgres
+    }
+
+    fn store(&self, scope: Scope) -> Box<dyn Store> {
+        Box::new(Link::new(Reader { database: self.clone(), scope }))
+    }
+
+    fn secret_files(&self) -> Vec<(&'static str, &Path)> {
+        self.server.secret_files()
+    }
+
+    fn equals(&self, other: &dyn StoreConfig) -> bool {
+        (other as &dyn Any).downcast_ref() == Some(self)
+    }
+}
+
+/// A schema's name, which needs no quotes.
+fn schema(text: &str) -> Result<Box<str>, StoreProblem> {
+    let plain = (1..=63).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
+    if plain {
+        return Ok(text.into());
+    }
+    let value = QuotedValue::new(text);
+    Err(format!("`schema` cannot be this: `{value}`; write one name of letters, digits and `_`").into())
+}
