@@ -239,11 +239,14 @@ async fn clients_that_read_nothing_make_others_wait_only_for_a_moment() {
 
 #[tokio::test]
 async fn clients_that_read_are_never_cut_off_however_many_there_are_and_however_slow() {
-    let limits = Limits { unsent: 0, stall: SHORT, ..Limits::default() };
+    // The whole transfer takes longer than the stall limit; between two reads a twentieth of it passes. With paused time,
+    // `connection::stream` tests the same of a client that reads only just in time.
+    let stall = Duration::from_millis(1_500);
+    let limits = Limits { unsent: 0, stall, ..Limits::default() };
     let server = Server::start(Fake::giving_anew(16, 1 << 20), Settings::default(), limits).await;
     let mut slow = Client::connect(server.address);
     slow.send(GET);
-    let slow = tokio::task::spawn_blocking(move || slow.read_slowly(512 * 1024, SHORT / 10));
+    let slow = tokio::task::spawn_blocking(move || slow.read_slowly(512 * 1024, stall / 20));
     let fast: Vec<_> = (0..12).map(|_| tokio::spawn(ask(server.address, "GET", "/metrics"))).collect();
     for answer in fast {
         let answer = answer.await.unwrap();

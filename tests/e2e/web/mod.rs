@@ -2,10 +2,10 @@
 
 mod checked;
 pub(crate) mod client;
-mod crowd;
 mod flood;
 mod lifecycle;
 mod listeners;
+mod load;
 mod login;
 mod probes;
 mod prometheus;
