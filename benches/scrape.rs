@@ -41,7 +41,7 @@ impl Policies for Defaults {
 fn filled(leases: usize) -> (tempfile::TempDir, Connection) {
     let folder = tempfile::tempdir().unwrap();
     let connection = Connection::open(folder.path().join("store.db")).unwrap();
-    connection.execute_batch(&format!("PRAGMA journal_mode = WAL; {}", lease_exporter::scheduler::SCHEMA)).unwrap();
+    connection.execute_batch(&format!("PRAGMA journal_mode = WAL; {}", lease_protocol::sqlite::SCHEMA)).unwrap();
     let now = (clock::unix_seconds() * 1000.0) as i64;
     connection
         .execute(

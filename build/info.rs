@@ -12,7 +12,7 @@ use super::repository::Repository;
 /// Says the revision where there is no repository, such as in a container or a source archive.
 const GIVEN: &str = "LEASE_EXPORTER_REVISION";
 /// What the program is made of. Whether anything else was modified says nothing of it.
-const PARTS: [&str; 5] = ["Cargo.toml", "Cargo.lock", "build", "src", "templates"];
+const PARTS: [&str; 7] = ["Cargo.toml", "Cargo.lock", "build", "src", "templates", "protocol", "store-address"];
 const UNKNOWN: &str = "unknown";
 /// Each is a feature, but for SQLite.
 const OTHER_STORES: [&str; 3] = ["mysql", "postgres", "redis"];

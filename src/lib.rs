@@ -17,14 +17,13 @@ pub mod log;
 pub mod observer;
 pub mod panics;
 pub mod preset;
-pub mod scheduler;
 pub mod self_metrics;
-#[cfg(test)]
-#[path = "../tests/servers/mod.rs"]
-mod servers;
 pub mod store;
 mod suggestion;
 #[cfg(test)]
 mod testing;
 pub mod web;
 mod yaml;
+
+#[cfg(test)]
+use test_support as servers;

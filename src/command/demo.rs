@@ -39,8 +39,8 @@ use super::terminal::{ProgressLine, supports_colour};
 use super::{Failure, sources};
 use crate::lease::State;
 use crate::log;
-use crate::scheduler::StoreAddress;
 use crate::web::Settings;
+use lease_protocol::StoreAddress;
 
 use environment::DemoEnvironment;
 use output::Output;

@@ -4,6 +4,10 @@ use std::io::{self, Write};
 use std::path::PathBuf;
 use std::time::Duration;
 
+use lease_protocol::{
+    HolderId, InvalidAddress, InvalidHolderId, InvalidTiming, ProtocolError, Scheduler, SchedulerEvent,
+    SchedulerHandle, SchedulerPanic, StoreAddress, Timing, spawn,
+};
 use tokio::runtime;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::mpsc;
@@ -11,10 +15,6 @@ use tokio::sync::mpsc;
 use super::exit::Exit;
 use super::manual::Manual;
 use super::terminal::ProgressLine;
-use crate::scheduler::{
-    Event, Instance, InstanceToken, InvalidAddress, InvalidTiming, InvalidToken, Panicked, ProtocolError, Running,
-    StoreAddress, Timing, start,
-};
 
 pub(super) const MANUAL: Manual = Manual {
     examples: &[
@@ -79,7 +79,7 @@ pub struct Args {
 pub enum Error {
     /// The instance token cannot be used. The caller must choose another.
     #[error("--instance: {0}")]
-    Instance(#[from] InvalidToken),
+    Instance(#[from] InvalidHolderId),
     /// The operating system refused something that any process may have. Its operator must act.
     #[error("cannot {what}: {error}")]
     Os {
@@ -93,7 +93,7 @@ pub enum Error {
     Output(io::Error),
     /// A bug ended the scheduler's thread.
     #[error(transparent)]
-    Panicked(#[from] Panicked),
+    Panicked(#[from] SchedulerPanic),
     /// The operating system has no random bytes for an instance token. The caller can give one.
     #[error("no random bytes for an instance token: give one with --instance")]
     Random,
@@ -131,9 +131,9 @@ impl Error {
 pub fn run(args: Args) -> Result<Exit, Error> {
     let timing = Timing::new(args.ttl, args.renew_every)?;
     let timing = timing.work_takes(args.work_takes).enqueue_every(args.enqueue_every)?;
-    let token = match args.instance {
-        Some(token) => InstanceToken::new(token)?,
-        None => InstanceToken::random().map_err(|_| Error::Random)?,
+    let holder = match args.instance {
+        Some(id) => HolderId::new(id)?,
+        None => HolderId::random().map_err(|_| Error::Random)?,
     };
     let store = StoreAddress::parse(&args.store, args.password_file)?;
     // Now and here, so that what is wrong with the store ends the process; later failures are waited out.
@@ -157,13 +157,17 @@ pub fn run(args: Args) -> Result<Exit, Error> {
             }
         };
         let connect = move || store.open();
-        let running = start(Instance::new(token, args.lease, timing), connect, report)
+        let scheduler = spawn(Scheduler::new(holder, args.lease, timing), connect, report)
             .map_err(|error| Error::Os { what: "start a thread", error })?;
-        wait(running, signals, output).await
+        wait(scheduler, signals, output).await
     })
 }
 
-async fn wait(running: Running, mut signals: Signals, mut output: mpsc::Receiver<io::Error>) -> Result<Exit, Error> {
+async fn wait(
+    scheduler: SchedulerHandle,
+    mut signals: Signals,
+    mut output: mpsc::Receiver<io::Error>,
+) -> Result<Exit, Error> {
     let mut frozen = false;
     let failed = loop {
         tokio::select! {
@@ -173,11 +177,11 @@ async fn wait(running: Running, mut signals: Signals, mut output: mpsc::Receiver
             failed = output.recv() => break failed,
             _ = signals.freeze.recv() => {
                 frozen = !frozen;
-                if frozen { running.freeze() } else { running.thaw() }
+                if frozen { scheduler.freeze() } else { scheduler.thaw() }
             }
         }
     };
-    running.stop()?;
+    scheduler.stop()?;
     failed.map_or(Ok(Exit::Ok), |error| Err(Error::Output(error)))
 }
 
@@ -199,7 +203,7 @@ impl Signals {
     }
 }
 
-fn print(event: &Event) -> io::Result<()> {
+fn print(event: &SchedulerEvent) -> io::Result<()> {
     let mut stdout = io::stdout().lock();
     writeln!(stdout, "{event}")?;
     // Standard output may be a pipe that someone waits at.

@@ -186,7 +186,7 @@ fn a_database_in_wal_mode_in_a_folder_that_cannot_be_written_says_what_to_do() {
     fs::create_dir(&inner).unwrap();
     let file = inner.join("scheduler.db");
     let connection = database(&file, "PRAGMA journal_mode = WAL");
-    connection.execute_batch(lease_exporter::scheduler::SCHEMA).unwrap();
+    connection.execute_batch(lease_protocol::sqlite::SCHEMA).unwrap();
     connection.execute_batch(&active("planner")).unwrap();
     // The last connection to be closed takes the -wal and -shm files away.
     connection.close().unwrap();
@@ -311,7 +311,7 @@ fn a_wal_file_left_by_a_crashed_writer_is_read_whole() {
     let folder = folder();
     let file = folder.path().join("scheduler.db");
     let writer = database(&file, "PRAGMA journal_mode = WAL; PRAGMA wal_autocheckpoint = 0");
-    writer.execute_batch(lease_exporter::scheduler::SCHEMA).unwrap();
+    writer.execute_batch(lease_protocol::sqlite::SCHEMA).unwrap();
     writer.execute_batch(&active("planner")).unwrap();
     // The files as a crash leaves them: everything is in the -wal file still.
     let crashed = folder.path().join("crashed.db");
@@ -345,7 +345,7 @@ fn a_file_that_was_cut_short_is_not_read_as_one_without_leases() {
     let yaml = config(&file);
     drop(database(
         &whole,
-        &format!("PRAGMA page_size = 4096; {}; {}", lease_exporter::scheduler::SCHEMA, active("planner")),
+        &format!("PRAGMA page_size = 4096; {}; {}", lease_protocol::sqlite::SCHEMA, active("planner")),
     ));
     let length = fs::metadata(&whole).unwrap().len();
     // Within the last page, before it, and before everything.

@@ -39,8 +39,6 @@ mod redis;
 mod reload;
 mod rollout;
 mod secrets;
-#[path = "../servers/mod.rs"]
-mod servers;
 mod servers_themselves;
 mod shared_faults;
 mod shared_story;
@@ -48,3 +46,5 @@ mod soak;
 mod story;
 mod terminal;
 mod web;
+
+use test_support as servers;

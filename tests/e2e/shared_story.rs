@@ -283,7 +283,7 @@ fn what_the_preset_asks_to_be_granted_is_enough_on_postgres() {
     let scene = Scene::new(Postgres(servers::postgres().database()), "60s");
     let database = &scene.store.0;
     let reader = database.reader().name();
-    database.execute(include_str!("../../src/scheduler/postgres/schema.sql"));
+    database.execute(lease_protocol::postgres::SCHEMA);
     database.execute(&format!("REVOKE ALL ON ALL TABLES IN SCHEMA public FROM {reader}"));
     let exporter = scene.exporter();
     let refused = exporter.scrape();

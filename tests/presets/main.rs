@@ -16,8 +16,8 @@ mod looks;
 mod quartz;
 mod redbeat;
 mod river;
-#[path = "../servers/mod.rs"]
-mod servers;
 mod shedlock;
 mod stored;
 mod zones;
+
+use test_support as servers;

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use lease_exporter::scheduler::Statements;
+use lease_protocol::sqlite::Statements;
 
 use crate::exporter::Mistake;
 use crate::world::{Script, World};

@@ -6,7 +6,7 @@ use std::time::Duration;
 use lease_exporter::lease::{
     Age, Authority, Due, Evidence, Observation, Progress, Reason, State, Status, Tenure, UnknownCause,
 };
-use lease_exporter::scheduler::InstanceToken;
+use lease_protocol::HolderId;
 
 use crate::world::{STALL_AFTER, TTL};
 
@@ -25,7 +25,7 @@ pub struct Oracle {
 
 #[derive(Debug)]
 struct Tenancy {
-    holder: InstanceToken,
+    holder: HolderId,
     epoch: u64,
     acquired: Duration,
     renewed: Duration,
@@ -46,7 +46,7 @@ pub enum Deed {
 
 impl Oracle {
     /// Takes in what a scheduler did, and checks that the protocol allows it.
-    pub fn take_in(&mut self, token: &InstanceToken, deed: &Deed, now: Duration) -> Result<(), String> {
+    pub fn take_in(&mut self, token: &HolderId, deed: &Deed, now: Duration) -> Result<(), String> {
         match deed {
             Deed::Acquired(epoch) => {
                 if let Some(tenure) = self.tenure.as_ref().filter(|tenure| now < tenure.ends) {

@@ -3,10 +3,10 @@
 use std::fmt::Write;
 use std::time::Duration;
 
-use lease_exporter::scheduler::protocol::{Acquire, Enqueue, Plan, Reading, Release, Renew};
-use lease_exporter::scheduler::{
-    Epoch, Instance, InstanceToken, LeaseProtocol, Occurrence, ProtocolError, SqliteProtocol, Statements, StoreTime,
-    Timing, Ttl, VirtualClock,
+use lease_protocol::sqlite::Statements;
+use lease_protocol::{
+    AcquireOutcome, EnqueueOutcome, Epoch, HolderId, LeaseProtocol, LeaseSnapshot, Occurrence, PlanOutcome,
+    ProtocolError, ReleaseOutcome, RenewOutcome, Scheduler, SqliteProtocol, StoreTime, Timing, Ttl, VirtualClock,
 };
 use rusqlite::Connection;
 
@@ -37,7 +37,7 @@ pub struct World {
     protocol: SqliteProtocol,
     /// The store cannot be reached before this.
     outage_until: Duration,
-    schedulers: Vec<Scheduler>,
+    schedulers: Vec<Process>,
     exporters: Vec<Exporter>,
     pub oracle: Oracle,
     diary: String,
@@ -45,9 +45,9 @@ pub struct World {
 }
 
 /// One scheduler process.
-struct Scheduler {
-    instance: Instance,
-    token: InstanceToken,
+struct Process {
+    instance: Scheduler,
+    token: HolderId,
     /// How far its own clock is ahead.
     clock_ahead: Duration,
     /// It does nothing before this, like a process that was stopped.
@@ -60,7 +60,7 @@ impl World {
     pub fn new(seed: u64, script: Script) -> Self {
         let mut random = Random::new(seed);
         let connection = Connection::open_in_memory().unwrap();
-        connection.execute_batch(lease_exporter::scheduler::SCHEMA).unwrap();
+        connection.execute_batch(lease_protocol::sqlite::SCHEMA).unwrap();
         let clock = VirtualClock::at(StoreTime::from_unix_millis(START));
         clock.install(&connection).unwrap();
         let protocol = SqliteProtocol::with_statements(connection, script.statements);
@@ -80,7 +80,7 @@ impl World {
             let scheduler = world.scheduler();
             // So that the exporters may be there before any of them.
             let paused_until = BEGINNING + world.random.millis(0, 5_000);
-            world.schedulers.push(Scheduler { paused_until, ..scheduler });
+            world.schedulers.push(Process { paused_until, ..scheduler });
         }
         world
     }
@@ -210,15 +210,15 @@ impl World {
         lie.map_or(Ok(()), Err)
     }
 
-    fn scheduler(&mut self) -> Scheduler {
+    fn scheduler(&mut self) -> Process {
         self.started += 1;
-        let token = InstanceToken::new(format!("instance-{}", self.started)).unwrap();
+        let token = HolderId::new(format!("instance-{}", self.started)).unwrap();
         let timing = Timing::new(TTL, Duration::from_secs(1)).unwrap();
         // Now and then there is nothing to do for a while: occurrences fall due further apart than `stall_after`.
         let enqueue_every = Duration::from_secs(if self.random.once_in(3) { 45 } else { 3 });
         let timing = timing.work_takes(self.random.millis(50, 2_500)).enqueue_every(enqueue_every).unwrap();
-        Scheduler {
-            instance: Instance::new(token.clone(), LEASE, timing),
+        Process {
+            instance: Scheduler::new(token.clone(), LEASE, timing),
             token,
             clock_ahead: self.random.millis(0, 3_600_000),
             paused_until: Duration::ZERO,
@@ -236,7 +236,7 @@ impl World {
 struct Link<'a> {
     store: &'a mut SqliteProtocol,
     oracle: &'a mut Oracle,
-    token: InstanceToken,
+    token: HolderId,
     now: Duration,
     fault: Option<Fault>,
     /// The first thing that the protocol should not have allowed.
@@ -277,36 +277,36 @@ impl LeaseProtocol for Link<'_> {
         self.ask(LeaseProtocol::store_now, |_| None)
     }
 
-    fn acquire(&mut self, lease: &str, holder: &InstanceToken, ttl: Ttl) -> Result<Acquire, ProtocolError> {
+    fn acquire(&mut self, lease: &str, holder: &HolderId, ttl: Ttl) -> Result<AcquireOutcome, ProtocolError> {
         self.ask(
             |store| store.acquire(lease, holder, ttl),
             |answer| match answer {
-                Acquire::Acquired { epoch } => Some(Deed::Acquired(epoch.get())),
-                Acquire::HeldByAnother => None,
+                AcquireOutcome::Acquired { epoch } => Some(Deed::Acquired(epoch.get())),
+                AcquireOutcome::HeldByAnother => None,
             },
         )
     }
 
-    fn renew(&mut self, lease: &str, holder: &InstanceToken, epoch: Epoch, ttl: Ttl) -> Result<Renew, ProtocolError> {
+    fn renew(&mut self, lease: &str, holder: &HolderId, epoch: Epoch, ttl: Ttl) -> Result<RenewOutcome, ProtocolError> {
         self.ask(
             |store| store.renew(lease, holder, epoch, ttl),
-            |answer| (*answer == Renew::Renewed).then_some(Deed::Renewed(epoch.get())),
+            |answer| (*answer == RenewOutcome::Renewed).then_some(Deed::Renewed(epoch.get())),
         )
     }
 
-    fn release(&mut self, lease: &str, holder: &InstanceToken, epoch: Epoch) -> Result<Release, ProtocolError> {
+    fn release(&mut self, lease: &str, holder: &HolderId, epoch: Epoch) -> Result<ReleaseOutcome, ProtocolError> {
         self.ask(
             |store| store.release(lease, holder, epoch),
-            |answer| (*answer == Release::Released).then_some(Deed::Released(epoch.get())),
+            |answer| (*answer == ReleaseOutcome::Released).then_some(Deed::Released(epoch.get())),
         )
     }
 
-    fn enqueue(&mut self, occurrence: &Occurrence) -> Result<Enqueue, ProtocolError> {
+    fn enqueue(&mut self, occurrence: &Occurrence) -> Result<EnqueueOutcome, ProtocolError> {
         // The store's clock began with the story's.
         let due = Duration::from_millis((occurrence.due_at.unix_millis() - START).unsigned_abs()) + BEGINNING;
         self.ask(
             |store| store.enqueue(occurrence),
-            |answer| (*answer == Enqueue::Enqueued).then_some(Deed::Enqueued(occurrence.key.clone(), due)),
+            |answer| (*answer == EnqueueOutcome::Enqueued).then_some(Deed::Enqueued(occurrence.key.clone(), due)),
         )
     }
 
@@ -314,14 +314,14 @@ impl LeaseProtocol for Link<'_> {
         self.ask(|store| store.next_due(lease), |_| None)
     }
 
-    fn plan(&mut self, key: &str, lease: &str, holder: &InstanceToken, epoch: Epoch) -> Result<Plan, ProtocolError> {
+    fn plan(&mut self, key: &str, lease: &str, holder: &HolderId, epoch: Epoch) -> Result<PlanOutcome, ProtocolError> {
         self.ask(
             |store| store.plan(key, lease, holder, epoch),
-            |answer| (*answer == Plan::Planned).then(|| Deed::Planned(key.to_owned(), epoch.get())),
+            |answer| (*answer == PlanOutcome::Planned).then(|| Deed::Planned(key.to_owned(), epoch.get())),
         )
     }
 
-    fn read(&mut self, lease: &str) -> Result<Reading, ProtocolError> {
+    fn read(&mut self, lease: &str) -> Result<LeaseSnapshot, ProtocolError> {
         self.ask(|store| store.read(lease), |_| None)
     }
 }

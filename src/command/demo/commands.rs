@@ -4,8 +4,9 @@
 //! their files.
 
 #[cfg(any(feature = "postgres", feature = "redis"))]
-use crate::scheduler::ServerAddress;
-use crate::scheduler::StoreAddress;
+use lease_protocol::ServerAddress;
+
+use lease_protocol::StoreAddress;
 
 /// The commands, one per line.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -110,7 +111,7 @@ mod tests {
     use super::*;
 
     fn commands(url: &str, password_file: Option<&str>) -> StoreCommands {
-        StoreCommands::new(&StoreAddress::parse(url, password_file.map(Into::into)).unwrap().within("own"))
+        StoreCommands::new(&StoreAddress::parse(url, password_file.map(Into::into)).unwrap().with_namespace("own"))
     }
 
     #[test]

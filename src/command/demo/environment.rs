@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use std::pin::pin;
 use std::time::Duration;
 
+use lease_protocol::{HolderId, ProtocolError, ServerAddress, StoreAddress, Transport};
 use tempfile::TempDir;
 use tokio::time::timeout;
 
@@ -19,7 +20,6 @@ use super::commands::{StoreCommands, indent, shell_word};
 use super::output::Output;
 use super::speed::Speed;
 use super::store::{DemoStore, remove, store_failure};
-use crate::scheduler::{InstanceToken, ProtocolError, ServerAddress, StoreAddress, Transport};
 
 /// The name of the exporter's source.
 pub(super) const SOURCE: &str = "documents";
@@ -63,7 +63,7 @@ impl DemoEnvironment {
 
     fn write_files(&self) -> io::Result<()> {
         // With a key file, `lease-exporter status` shows the same instance tokens as the demo.
-        let key = InstanceToken::random().map_err(io::Error::other)?;
+        let key = HolderId::random().map_err(io::Error::other)?;
         let path = self.folder.path().join("token.key");
         OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)?.write_all(key.as_str().as_bytes())?;
         fs::write(self.config_file(), self.config())?;
@@ -227,7 +227,7 @@ fn source(store: &StoreAddress, access: Option<&StoreAccess>) -> Vec<String> {
 #[cfg(any(feature = "postgres", feature = "redis"))]
 fn server_source(scheme: &str, server: &ServerAddress, access: Option<&StoreAccess>) -> Vec<String> {
     let address = match access {
-        Some(StoreAccess::Proxy(proxy)) => server.at(proxy.address()),
+        Some(StoreAccess::Proxy(proxy)) => server.through_proxy(proxy.address()),
         _ => server.clone(),
     };
     let mut lines = vec![format!("store: {}", yaml_string(&address.url(scheme)))];

@@ -4,12 +4,13 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::thread::{Builder, JoinHandle};
 use std::time::Duration;
 
+use lease_protocol::{
+    BoxedProtocol, LeaseProtocol, MaintenanceAction, Occurrence, ProtocolError, SchedulerPanic, StoreAddress,
+};
+
 use super::super::Failure;
 use super::environment::LEASE;
 use super::speed::Speed;
-use crate::scheduler::{
-    AnyProtocol, LeaseProtocol, MaintenanceAction, Occurrence, Panicked, ProtocolError, StoreAddress,
-};
 
 /// A thread with its own connection that enqueues occurrences. It ends when this is dropped.
 #[derive(Debug)]
@@ -37,9 +38,9 @@ impl WorkProducer {
     }
 
     /// Ends the thread.
-    pub(super) fn stop(self) -> Result<(), Panicked> {
+    pub(super) fn stop(self) -> Result<(), SchedulerPanic> {
         drop(self.bursts);
-        self.thread.join().map_err(|_| Panicked)
+        self.thread.join().map_err(|_| SchedulerPanic)
     }
 }
 
@@ -66,7 +67,7 @@ fn produce(store: &StoreAddress, interval: Duration, bursts: &Receiver<u64>) {
     }
 }
 
-fn enqueue(protocol: &mut AnyProtocol, number: u64) -> Result<(), ProtocolError> {
+fn enqueue(protocol: &mut BoxedProtocol, number: u64) -> Result<(), ProtocolError> {
     let occurrence = Occurrence {
         key: format!("{LEASE}/{number}"),
         lease: LEASE.to_owned(),

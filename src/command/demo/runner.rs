@@ -5,6 +5,7 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use anstyle::Style;
+use lease_protocol::StoreAddress;
 use tokio::time::{Instant, sleep};
 
 use super::super::terminal::state_style;
@@ -17,7 +18,6 @@ use super::schedulers::{DemoScheduler, SchedulerPair};
 use super::speed::Speed;
 use crate::lease::{DatedAge, Progress, Readable, Reason, State, Status};
 use crate::observer::Observer;
-use crate::scheduler::StoreAddress;
 
 /// The deadline of one reading. The source's own timeout is shorter.
 const READ_TIMEOUT: Duration = Duration::from_secs(10);

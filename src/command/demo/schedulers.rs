@@ -2,6 +2,9 @@
 
 use std::time::Duration;
 
+use lease_protocol::{
+    Epoch, HolderId, Scheduler, SchedulerEvent, SchedulerHandle, SchedulerPanic, StoreAddress, Timing, spawn,
+};
 use tokio::sync::watch;
 use tokio::time::timeout;
 
@@ -9,7 +12,6 @@ use super::super::Failure;
 use super::environment::LEASE;
 use super::speed::Speed;
 use crate::lease::{HolderToken, TokenKey};
-use crate::scheduler::{Epoch, Event, Instance, InstanceToken, Panicked, Running, StoreAddress, Timing, start};
 
 /// The activity of a scheduler, as reported by its events.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -25,16 +27,18 @@ pub(super) struct Activity {
 }
 
 impl Activity {
-    fn record(&mut self, event: Event) {
+    fn record(&mut self, event: SchedulerEvent) {
         match event {
-            Event::Acquired { epoch } => self.epoch = Some(epoch),
-            Event::Taken { .. } => {
+            SchedulerEvent::Acquired { epoch } => self.epoch = Some(epoch),
+            SchedulerEvent::Taken { .. } => {
                 self.is_working = true;
                 self.begun += 1;
             }
-            Event::Planned { .. } | Event::AlreadyPlanned { .. } => self.is_working = false,
-            Event::Lost { .. } | Event::Released { .. } => (self.epoch, self.is_working) = (None, false),
-            Event::Fenced { key, epoch } => {
+            SchedulerEvent::Planned { .. } | SchedulerEvent::AlreadyPlanned { .. } => self.is_working = false,
+            SchedulerEvent::Lost { .. } | SchedulerEvent::Released { .. } => {
+                (self.epoch, self.is_working) = (None, false)
+            }
+            SchedulerEvent::Fenced { key, epoch } => {
                 (self.epoch, self.is_working) = (None, false);
                 self.fenced = Some((key, epoch));
             }
@@ -50,7 +54,7 @@ pub(super) struct DemoScheduler {
     pub(super) name: &'static str,
     /// Its instance token in the exporter's output; `None` without a token key.
     pub(super) token: Option<HolderToken>,
-    pub(super) running: Running,
+    pub(super) running: SchedulerHandle,
     activity: watch::Receiver<Activity>,
 }
 
@@ -70,13 +74,13 @@ impl DemoScheduler {
         timing: Timing,
         key: Option<&TokenKey>,
     ) -> Result<Self, Failure> {
-        let instance = InstanceToken::random()
+        let instance = HolderId::random()
             .map_err(|_| Failure::System("the system has no random bytes for an instance token".to_owned()))?;
         let token = key.map(|key| key.token(instance.as_str()));
         let (sender, activity) = watch::channel(Activity::default());
         let report = move |event| sender.send_modify(|activity| activity.record(event));
         let store = store.clone();
-        let running = start(Instance::new(instance, LEASE, timing), move || store.open(), report)
+        let running = spawn(Scheduler::new(instance, LEASE, timing), move || store.open(), report)
             .map_err(|error| Failure::System(format!("cannot start a thread: {error}")))?;
         Ok(Self { name, token, running, activity })
     }
@@ -107,7 +111,7 @@ impl SchedulerPair {
     }
 
     /// Lets both release what they hold, and ends them.
-    pub(super) fn stop(self) -> Result<(), Panicked> {
+    pub(super) fn stop(self) -> Result<(), SchedulerPanic> {
         let [a, b] = self.0.map(|scheduler| scheduler.running.stop());
         a.and(b)
     }
@@ -122,14 +126,14 @@ mod tests {
         let (one, two) = (Epoch::FIRST, Epoch::new(2));
         let key = || String::from("a");
         let mut activity = Activity::default();
-        activity.record(Event::Acquired { epoch: one });
-        activity.record(Event::Taken { key: key() });
+        activity.record(SchedulerEvent::Acquired { epoch: one });
+        activity.record(SchedulerEvent::Taken { key: key() });
         assert_eq!(activity, Activity { epoch: Some(one), is_working: true, begun: 1, fenced: None });
-        activity.record(Event::Renewed { epoch: one });
-        activity.record(Event::Planned { key: key(), epoch: one });
+        activity.record(SchedulerEvent::Renewed { epoch: one });
+        activity.record(SchedulerEvent::Planned { key: key(), epoch: one });
         assert_eq!(activity, Activity { epoch: Some(one), is_working: false, begun: 1, fenced: None });
-        activity.record(Event::Taken { key: key() });
-        activity.record(Event::Fenced { key: key(), epoch: one });
+        activity.record(SchedulerEvent::Taken { key: key() });
+        activity.record(SchedulerEvent::Fenced { key: key(), epoch: one });
         assert_eq!(activity, Activity { epoch: None, is_working: false, begun: 2, fenced: Some((key(), one)) });
         assert!(two > activity.epoch);
     }

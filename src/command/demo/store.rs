@@ -2,8 +2,9 @@
 
 use std::thread;
 
+use lease_protocol::{HolderId, ProtocolError, StoreAddress};
+
 use super::super::Failure;
-use crate::scheduler::{InstanceToken, ProtocolError, StoreAddress};
 
 /// A store, or a part of a store, that the demo has created. Dropping it removes it, unless it is to be kept.
 #[derive(Debug)]
@@ -15,10 +16,10 @@ pub(super) struct DemoStore {
 impl DemoStore {
     /// Creates the file, or a part with a new name in a server's database.
     pub(super) async fn create(address: StoreAddress, keep: bool) -> Result<Self, Failure> {
-        let name = InstanceToken::random().map_err(|_| {
+        let name = HolderId::random().map_err(|_| {
             Failure::System("the system has no random bytes for the name of a schema or a prefix".to_owned())
         })?;
-        let address = address.within(&format!("lease_exporter_demo_{}", &name.as_str()[..12]));
+        let address = address.with_namespace(&format!("lease_exporter_demo_{}", &name.as_str()[..12]));
         // Before the creation, so that an incomplete creation is removed too.
         let store = Self { address, removes_on_drop: !keep };
         on_blocking_thread(store.address.clone(), |address| address.create().map(drop)).await?;

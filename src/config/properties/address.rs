@@ -2,11 +2,11 @@
 
 use std::path::Path;
 
+use lease_protocol::StoreAddress;
 use proptest::prelude::*;
 use proptest::test_runner::TestCaseResult;
 
 use crate::config::{Config, Families};
-use crate::scheduler::StoreAddress;
 use crate::store::kind::of_address;
 use crate::testing::cases;
 

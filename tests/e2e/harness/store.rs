@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use lease_exporter::scheduler::SCHEMA;
+use lease_protocol::sqlite::SCHEMA;
 use rusqlite::Connection;
 use tempfile::TempDir;
 

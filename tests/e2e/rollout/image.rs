@@ -25,7 +25,21 @@ fn what_the_build_needs_gets_into_its_context_and_nothing_else() {
     let rules: Vec<&str> = ignore.lines().filter(|line| !line.starts_with('#')).collect();
     assert_eq!(rules[0], "*");
     let let_in: Vec<&str> = rules[1..].iter().map(|rule| rule.strip_prefix('!').unwrap()).collect();
-    assert_eq!(let_in, ["Cargo.toml", "Cargo.lock", "LICENSE", "build", "src", "templates", "benches"]);
+    assert_eq!(
+        let_in,
+        [
+            "Cargo.toml",
+            "Cargo.lock",
+            "LICENSE",
+            "build",
+            "src",
+            "templates",
+            "protocol",
+            "store-address",
+            "benches",
+            "tests/support"
+        ]
+    );
     let folder = repository("");
     assert!(let_in.iter().all(|name| folder.join(name).exists()));
 }

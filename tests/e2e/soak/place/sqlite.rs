@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use lease_exporter::scheduler::SCHEMA;
+use lease_protocol::sqlite::SCHEMA;
 use rusqlite::Connection;
 
 use super::sql::{TABLES, lease_query, rows};

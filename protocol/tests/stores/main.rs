@@ -1,0 +1,9 @@
+//! The protocol on each store. The tests of PostgreSQL, Redis and Valkey start these servers.
+#![allow(missing_docs, reason = "tests")]
+
+mod contract;
+#[cfg(feature = "postgres")]
+mod postgres;
+#[cfg(feature = "redis")]
+mod redis;
+mod sqlite;
