@@ -21,7 +21,7 @@ fn put_lease(keys: &Keys) {
     ]);
 }
 
-/// The rights that the README names, and no key but those that are read.
+/// The rights that `docs/stores/redis.md` names, and no key but those that are read.
 const RIGHTS: [&str; 12] = [
     "resetkeys",
     "~lock:*",
@@ -36,6 +36,16 @@ const RIGHTS: [&str; 12] = [
     "+hmget",
     "+zrange",
 ];
+
+#[test]
+fn the_documented_rights_are_those_that_are_tested() {
+    let document = crate::harness::contents("docs/stores/redis.md");
+    let line = document.lines().find(|line| line.starts_with("ACL SETUSER ")).unwrap();
+    // The keys of the document are in database 0, and a new user has no keys.
+    for right in RIGHTS.iter().filter(|right| !matches!(**right, "resetkeys" | "+select")) {
+        assert!(line.split(' ').any(|word| word == *right), "{right}: {line}");
+    }
+}
 
 #[test]
 fn the_least_rights_are_those_of_the_commands_that_are_given_and_the_keys_that_are_read() {
