@@ -16,10 +16,10 @@ use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_m
 use lease_exporter::clock;
 use lease_exporter::expose::Format;
 use lease_exporter::expose::metrics::{Exposition, SourceMetrics};
-use lease_exporter::lease::{Clock, Kind, Policies, Policy, Rules, SourceTracker, TokenKey};
+use lease_exporter::lease::{Clock, Kind, Policies, Policy, Reading, Rules, SourceEvaluator, TokenKey};
 use lease_exporter::preset::Preset;
+use lease_exporter::store::Scope;
 use lease_exporter::store::sqlite::SqliteQuery;
-use lease_exporter::store::{ReadOutput, Scope};
 use rusqlite::Connection;
 
 const SIZES: [usize; 4] = [100, 1_000, 10_000, 100_000];
@@ -28,11 +28,11 @@ const SIZES: [usize; 4] = [100, 1_000, 10_000, 100_000];
 struct Defaults(Arc<Policy>);
 
 impl Policies for Defaults {
-    fn of(&self, _: &str) -> Arc<Policy> {
+    fn policy(&self, _: &str) -> Arc<Policy> {
         Arc::clone(&self.0)
     }
 
-    fn expected(&self) -> Vec<Arc<str>> {
+    fn expected_leases(&self) -> Vec<Arc<str>> {
         Vec::new()
     }
 }
@@ -82,7 +82,7 @@ fn bare_select(connection: &Connection, sql: &str) -> usize {
     seen
 }
 
-fn read(connection: &Connection, query: &SqliteQuery) -> ReadOutput {
+fn read(connection: &Connection, query: &SqliteQuery) -> Reading {
     query.read(connection, Duration::MAX, &clock::monotonic).ok().unwrap()
 }
 
@@ -98,13 +98,11 @@ fn parts(criterion: &mut Criterion) {
             max_leases: size,
             resolution: Duration::ZERO,
         };
-        let memory = || {
-            SourceTracker::new("documents".into(), rules, TokenKey::new(b"bench"), Arc::new(Defaults(Arc::default())))
+        let evaluator = || {
+            SourceEvaluator::new("documents".into(), rules, TokenKey::new(b"bench"), Arc::new(Defaults(Arc::default())))
         };
         let whole = Exposition::without(|_| false);
-        let take_in = |memory: &mut SourceTracker, taken: ReadOutput| {
-            memory.take_in(taken.reading, taken.at, Duration::ZERO, taken.clock_offset)
-        };
+        let evaluate = |evaluator: &mut SourceEvaluator, reading| evaluator.evaluate(reading, Duration::ZERO);
 
         let mut group = criterion.benchmark_group("scrape");
         group.throughput(Throughput::Elements(size as u64));
@@ -115,16 +113,16 @@ fn parts(criterion: &mut Criterion) {
             bencher.iter(|| bare_select(&connection, &sql));
         });
         group.bench_function(BenchmarkId::new("read", size), |bencher| bencher.iter(|| read(&connection, &query)));
-        let mut known = memory();
-        take_in(&mut known, read(&connection, &query));
+        let mut known = evaluator();
+        evaluate(&mut known, read(&connection, &query));
         group.bench_function(BenchmarkId::new("memory_and_judge", size), |bencher| {
             bencher.iter_batched(
                 || read(&connection, &query),
-                |taken| take_in(&mut known, taken),
+                |reading| evaluate(&mut known, reading),
                 criterion::BatchSize::PerIteration,
             );
         });
-        let mut reading = || Arc::new(SourceMetrics::new(Arc::new(take_in(&mut known, read(&connection, &query)))));
+        let mut reading = || Arc::new(SourceMetrics::new(Arc::new(evaluate(&mut known, read(&connection, &query)))));
         let (format, rest) = (Format::OpenMetrics, [Bytes::from_static(b"# EOF\n")]);
         let source = reading();
         group.bench_function(BenchmarkId::new("render", size), |bencher| {

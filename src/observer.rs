@@ -15,10 +15,10 @@ use tokio::time::Instant;
 
 use crate::expose::metrics::Exposition;
 use crate::expose::{Encoding, Format};
-use crate::lease::SourceTracker;
+use crate::lease::SourceEvaluator;
 use crate::store::Store;
 
-pub use body::{Encoded, LazyText, Retained, encoded, json};
+pub use body::{EncodedText, LazyText, Retained, encoded, json};
 pub use cached_reading::CachedReading;
 pub use partial_view::{PartialView, WaitLimit};
 use source::{PendingOrCached, Source};
@@ -52,8 +52,8 @@ pub struct SourceSetup {
     pub name: Arc<str>,
     /// Where it is read.
     pub store: Box<dyn Store>,
-    /// What is known of it so far.
-    pub memory: SourceTracker,
+    /// Turns its readings into snapshots.
+    pub evaluator: SourceEvaluator,
     /// How long a read may take, whoever asked for it.
     pub timeout: Duration,
     /// For how long scrapes share one reading.
@@ -64,9 +64,9 @@ pub struct SourceSetup {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Continuity {
     /// As one that was never read.
-    Anew,
+    Restart,
     /// It is read as its namesake was before: what is known of its leases still holds, and what is open stays open.
-    Continued,
+    Continue,
 }
 
 /// All sources. A clone looks at the same ones and shares their readings.
@@ -101,7 +101,7 @@ impl Observer {
         let mut continued = Vec::with_capacity(sources.len());
         for (source, beginning) in sources {
             let namesake = self.sources.iter().find(|before| *before.name() == *source.name);
-            let before = match namesake.filter(|_| beginning == Continuity::Continued) {
+            let before = match namesake.filter(|_| beginning == Continuity::Continue) {
                 Some(before) => Some((before, before.held_still(began).await?)),
                 None => None,
             };
@@ -170,7 +170,7 @@ impl Observer {
         format: Format,
         encoding: Encoding,
         rest: Vec<Bytes>,
-    ) -> Encoded {
+    ) -> EncodedText {
         body::metrics(&self.exposition, readings, format, encoding, rest).await
     }
 }

@@ -15,8 +15,8 @@ use super::web_config;
 use super::{Failure, sources};
 use crate::config::{Config, Source};
 use crate::expose::DisplayName;
-use crate::lease::{Columns, RecordFault};
-use crate::store::{ReadOutput, ReadResult, RecordLimiter};
+use crate::lease::{Columns, Reading, RecordFault};
+use crate::store::{ReadResult, RecordLimiter};
 
 pub(super) const MANUAL: Manual = Manual {
     examples: &[
@@ -100,7 +100,7 @@ async fn connect(config: &Config) -> Result<Exit, Failure> {
     for (source, reading) in config.sources.iter().zip(readings) {
         // It fails only by a bug, which has told itself.
         let read = reading.await.map_err(|_| Failure::System(format!("{}: reading it panicked", shown(source))))?;
-        well &= read.as_ref().is_ok_and(|taken| taken.reading.rejected.is_empty() && taken.reading.over_limit == 0);
+        well &= read.as_ref().is_ok_and(|taken| taken.records.rejected.is_empty() && taken.records.over_limit == 0);
         let text = introduction(source) + &came(&read);
         progress.remove(&shown(source));
         progress.suspend(|| print(&text))?;
@@ -116,7 +116,7 @@ fn read(source: &Source) -> impl Future<Output = ReadResult> + Send + use<> {
 
 fn came(read: &ReadResult) -> String {
     match read {
-        Ok(taken) => found(taken),
+        Ok(reading) => found(reading),
         Err(error) => format!("\n  cannot be read ({}): {error}\n", error.failure()),
     }
 }
@@ -124,18 +124,17 @@ fn came(read: &ReadResult) -> String {
 /// Of so many rows that are not used it is told what is wrong with them; the rest is counted.
 const MOST_TOLD: usize = 20;
 
-fn found(taken: &ReadOutput) -> String {
-    let reading = &taken.reading;
-    let mut leases: Vec<_> = reading.rows.iter().filter_map(|row| row.lease.as_deref()).collect();
+fn found(reading: &Reading) -> String {
+    let mut leases: Vec<_> = reading.records.accepted.iter().filter_map(|row| row.lease.as_deref()).collect();
     leases.dedup();
     let mut text = format!(
         "\n  read: {} leases in {} rows; its clock is {:+.3} s from this machine's\n",
         leases.len(),
-        reading.rows.len() + reading.rejected.len(),
-        taken.clock_offset
+        reading.records.accepted.len() + reading.records.rejected.len(),
+        reading.clock_offset
     );
     text.push_str(&missing(reading.columns));
-    for rejected in reading.rejected.iter().take(MOST_TOLD) {
+    for rejected in reading.records.rejected.iter().take(MOST_TOLD) {
         let lease = rejected.lease.as_deref().map_or_else(|| "a row".to_owned(), |lease| format!("lease {lease:?}"));
         let what = match rejected.fault {
             RecordFault::OverLimit => format!("more than {} rows, so nothing is known of it", RecordLimiter::MEMBERS),
@@ -143,11 +142,11 @@ fn found(taken: &ReadOutput) -> String {
         };
         text.push_str(&format!("  not used: {lease}, {what}\n"));
     }
-    if let Some(more @ 1..) = reading.rejected.len().checked_sub(MOST_TOLD) {
+    if let Some(more @ 1..) = reading.records.rejected.len().checked_sub(MOST_TOLD) {
         text.push_str(&format!("  not used: {more} rows more\n"));
     }
-    if reading.over_limit > 0 {
-        let (rows, members) = (reading.over_limit, RecordLimiter::MEMBERS);
+    if reading.records.over_limit > 0 {
+        let (rows, members) = (reading.records.over_limit, RecordLimiter::MEMBERS);
         text.push_str(&format!("  not used: {rows} rows beyond max_leases, or beyond the {members} of one lease\n"));
     }
     text

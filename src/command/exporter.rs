@@ -6,7 +6,7 @@ use bytes::Bytes;
 use tokio::time::Instant;
 
 use super::Failure;
-use crate::observer::{CachedReading, Encoded, NotConfigured, Observer, PartialView, SourceSelection, WaitLimit};
+use crate::observer::{CachedReading, EncodedText, NotConfigured, Observer, PartialView, SourceSelection, WaitLimit};
 use crate::self_metrics::SelfMetrics;
 use crate::web::{Content, Scrape};
 
@@ -46,7 +46,7 @@ impl Content for Exporter {
         self.observer().chosen(sources).map(drop)
     }
 
-    async fn metrics(&self, scrape: Scrape, deadline: Instant) -> Result<Encoded, NotConfigured> {
+    async fn metrics(&self, scrape: Scrape, deadline: Instant) -> Result<EncodedText, NotConfigured> {
         let Scrape { sources, format, encoding } = scrape;
         let observer = self.observer().chosen(&sources)?;
         let observed = observer.observe(deadline).await;

@@ -181,12 +181,12 @@ async fn prepare(
     observer: Observer,
 ) -> Result<LoadedConfig, Failure> {
     let continuity = |source: &Source| match previous.sources.iter().find(|other| other.name == source.name) {
-        Some(namesake) if namesake.is_read_like(source) && key == previous.key => Continuity::Continued,
-        _ => Continuity::Anew,
+        Some(namesake) if namesake.is_read_like(source) && key == previous.key => Continuity::Continue,
+        _ => Continuity::Restart,
     };
     let sources: Vec<_> =
         config.sources.iter().map(|source| (source_setup(source, &key), continuity(source))).collect();
-    let read_anew = sources.iter().filter(|(_, continuity)| *continuity == Continuity::Anew);
+    let read_anew = sources.iter().filter(|(_, continuity)| *continuity == Continuity::Restart);
     let read_anew = read_anew.map(|(source, _)| &*source.name).collect::<Vec<_>>();
     let read_anew = (!read_anew.is_empty()).then(|| read_anew.join(","));
     let observer = observer.followed_by(sources::exposition(&config), sources).await;

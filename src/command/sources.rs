@@ -9,7 +9,7 @@ use super::Failure;
 use crate::config::{Config, Families, Source};
 use crate::expose::metrics::Exposition;
 use crate::expose::{REQUIRED_BY_ALERTS, family_names};
-use crate::lease::{SourceTracker, TokenKey};
+use crate::lease::{SourceEvaluator, TokenKey};
 use crate::observer::{Observer, SourceSetup};
 use crate::store::{Scope, Store};
 
@@ -77,7 +77,12 @@ pub(super) fn random_bytes() -> Result<[u8; 32], Failure> {
 pub(super) fn observable(source: &Source, key: &TokenKey) -> SourceSetup {
     SourceSetup {
         store: store(source),
-        memory: SourceTracker::new(Arc::clone(&source.name), source.rules, key.clone(), Arc::clone(&source.policies)),
+        evaluator: SourceEvaluator::new(
+            Arc::clone(&source.name),
+            source.rules,
+            key.clone(),
+            Arc::clone(&source.policies),
+        ),
         name: Arc::clone(&source.name),
         timeout: source.timeout,
         reuse_for: source.reuse_for,

@@ -123,12 +123,12 @@ impl SourcePolicies {
 }
 
 impl Policies for SourcePolicies {
-    fn of(&self, lease: &str) -> Arc<Policy> {
+    fn policy(&self, lease: &str) -> Arc<Policy> {
         let matching = self.entries.iter().find(|(glob, _)| glob.matches(lease));
         Arc::clone(matching.map_or(&self.otherwise, |(_, policy)| policy))
     }
 
-    fn expected(&self) -> Vec<Arc<str>> {
+    fn expected_leases(&self) -> Vec<Arc<str>> {
         self.expected.clone()
     }
 }

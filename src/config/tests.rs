@@ -75,8 +75,8 @@ fn what_is_not_given_has_its_default() {
     };
     assert_eq!(source.rules, rules);
     assert_eq!((source.timeout, source.reuse_for), (Duration::from_secs(5), Duration::from_secs(1)));
-    assert_eq!(*source.policies.of("anything"), Policy::default());
-    assert!(source.policies.expected().is_empty());
+    assert_eq!(*source.policies.policy("anything"), Policy::default());
+    assert!(source.policies.expected_leases().is_empty());
 }
 
 #[test]
@@ -114,20 +114,23 @@ fn the_first_entry_that_matches_is_the_policy_and_takes_the_rest_from_the_defaul
         alerts: [Alert::NoLeader, Alert::WorkStalled].into_iter().collect(),
         ..defaults
     };
-    assert_eq!(*documents.of("retention-daily"), daily);
-    assert_eq!(*documents.of("retention-weekly"), Policy { work: Work::Continuous, ..defaults });
-    assert_eq!(*documents.of("nightly"), defaults);
-    assert!(Arc::ptr_eq(&documents.of("retention-a"), &documents.of("retention-b")), "one policy for all of an entry");
+    assert_eq!(*documents.policy("retention-daily"), daily);
+    assert_eq!(*documents.policy("retention-weekly"), Policy { work: Work::Continuous, ..defaults });
+    assert_eq!(*documents.policy("nightly"), defaults);
+    assert!(
+        Arc::ptr_eq(&documents.policy("retention-a"), &documents.policy("retention-b")),
+        "one policy for all of an entry"
+    );
 
     let jobs = source(&config, "jobs.eu-1").policies;
-    assert_eq!(*jobs.of("nightly"), Policy { stall_after: 90 * minute, ..defaults });
-    assert_eq!(*jobs.of("retention-daily"), defaults);
+    assert_eq!(*jobs.policy("nightly"), Policy { stall_after: 90 * minute, ..defaults });
+    assert_eq!(*jobs.policy("retention-daily"), defaults);
 }
 
 #[test]
 fn a_lease_named_in_full_is_expected_in_each_source_left_open_or_named() {
     let config = Config::load(&folder().join("good-full.yml"), FAMILIES).unwrap();
-    let expected = |name| source(&config, name).policies.expected();
+    let expected = |name| source(&config, name).policies.expected_leases();
     assert_eq!(expected("documents"), ["retention-daily".into(), "billing".into()] as [Arc<str>; 2]);
     assert_eq!(expected("jobs.eu-1"), ["billing".into()] as [Arc<str>; 1]);
 }
@@ -143,7 +146,7 @@ fn an_entry_hidden_only_in_some_sources_still_applies_in_the_others() {
          - {match: {lease: x}, stall_after: 2m}\n",
     )
     .unwrap();
-    let stall_after = |name| source(&config, name).policies.of("x").stall_after;
+    let stall_after = |name| source(&config, name).policies.policy("x").stall_after;
     assert_eq!((stall_after("a"), stall_after("b")), (Duration::from_secs(60), Duration::from_secs(120)));
 }
 
@@ -151,8 +154,8 @@ fn an_entry_hidden_only_in_some_sources_still_applies_in_the_others() {
 fn an_entry_may_say_of_work_what_the_defaults_do_not() {
     let config = with("defaults: {work: continuous}\nleases: [{match: {lease: a}, cadence: 5m}]\n");
     let policies = source(&config, "documents").policies;
-    assert_eq!(policies.of("a").work, Work::Cadence(Duration::from_secs(300)));
-    assert_eq!(policies.of("b").work, Work::Continuous);
+    assert_eq!(policies.policy("a").work, Work::Cadence(Duration::from_secs(300)));
+    assert_eq!(policies.policy("b").work, Work::Continuous);
 }
 
 #[test]
@@ -183,7 +186,7 @@ fn a_file_that_is_not_there_or_not_text_is_named_as_given() {
 fn a_file_with_thousands_of_entries_is_read() {
     let entries: String = (0..5_000).map(|n| format!("- {{match: {{lease: lease-{n}}}, stall_after: 1m}}\n")).collect();
     let config = with(&format!("leases:\n{entries}"));
-    assert_eq!(source(&config, "documents").policies.expected().len(), 5_000);
+    assert_eq!(source(&config, "documents").policies.expected_leases().len(), 5_000);
 }
 
 /// Every line of the longest good file, once with its value replaced by a secret and once with a secret put before it:
@@ -265,7 +268,7 @@ fn the_one_lease_of_a_source_is_expected_where_it_is_known_before_the_first_look
     let config = |read: &str| {
         let text = format!("sources:\n  - {{ name: jobs, {read} }}\n");
         let config = Config::parse(&text, "config.yml", Path::new(""), FAMILIES).unwrap();
-        config.sources[0].policies.expected()
+        config.sources[0].policies.expected_leases()
     };
     assert_eq!(config("store: postgres://localhost/a, preset: river"), [Arc::<str>::from("river")]);
     assert_eq!(config("store: redis://localhost, preset: redbeat"), [Arc::<str>::from("jobs")]);

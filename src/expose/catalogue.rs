@@ -185,7 +185,7 @@ pub static CATALOGUE: [Family; 29] = [
         "lease_age_seconds",
         "Time since the lease was last renewed, on the store's clock. Says nothing of work.",
         SECONDS,
-        LeaseSamples::Float(|status| status.holding()?.renewed.shown().map(seconds)),
+        LeaseSamples::Float(|status| status.holder()?.renewed.display_age().map(seconds)),
     ),
     lease(
         "lease_epoch",
@@ -213,15 +213,15 @@ pub static CATALOGUE: [Family; 29] = [
         "lease_held_seconds",
         "Time since the present holder acquired the lease.",
         SECONDS,
-        LeaseSamples::Float(|status| held(status)?.acquired.shown().map(seconds)),
+        LeaseSamples::Float(|status| held(status)?.acquired.display_age().map(seconds)),
     ),
     lease(
         "lease_expires_in_seconds",
         "Time until the lease expires unless it is renewed, at least; negative once it has expired.",
         SECONDS,
-        LeaseSamples::Float(|status| match status.holding()?.left {
+        LeaseSamples::Float(|status| match status.holder()?.remaining_ttl {
             RemainingTtl::Micros { at_least, .. } => at_least.map(micros),
-            RemainingTtl::WhilePresent | RemainingTtl::NotKnown => None,
+            RemainingTtl::WhileRecordExists | RemainingTtl::NotRecorded => None,
         }),
     ),
     lease(
@@ -231,7 +231,7 @@ pub static CATALOGUE: [Family; 29] = [
         LeaseSamples::Integer(|status| {
             status.evidence()?;
             match status.verdict.authority {
-                Authority::Held => status.holding().map(|holding| 1 + holding.others.len() as u64),
+                Authority::Held => status.holder().map(|holder| 1 + holder.others.len() as u64),
                 Authority::Vacant | Authority::Expired => Some(0),
                 Authority::Unknown => None,
             }
@@ -253,7 +253,7 @@ pub static CATALOGUE: [Family; 29] = [
         "How long the oldest due work has waited.",
         SECONDS,
         LeaseSamples::Float(|status| match status.evidence()?.due {
-            Due::Waiting { oldest: Some(oldest), .. } => oldest.shown().map(seconds),
+            Due::Waiting { oldest: Some(oldest), .. } => oldest.display_age().map(seconds),
             Due::NotKnown | Due::Nothing | Due::Waiting { oldest: None, .. } => None,
         }),
     ),
@@ -267,13 +267,13 @@ pub static CATALOGUE: [Family; 29] = [
         "lease_acquired_timestamp_seconds",
         "When the lease was acquired, as stored.",
         SECONDS,
-        LeaseSamples::Float(|status| status.holding()?.acquired_at.map(StoreTime::unix_seconds)),
+        LeaseSamples::Float(|status| status.holder()?.acquired_at.map(StoreTime::unix_seconds)),
     ),
     lease(
         "lease_renewed_timestamp_seconds",
         "When the lease was last renewed, as stored.",
         SECONDS,
-        LeaseSamples::Float(|status| status.holding()?.renewed_at.map(StoreTime::unix_seconds)),
+        LeaseSamples::Float(|status| status.holder()?.renewed_at.map(StoreTime::unix_seconds)),
     ),
     lease(
         "lease_last_progress_timestamp_seconds",
@@ -298,7 +298,7 @@ pub static CATALOGUE: [Family; 29] = [
         "lease_anomalies_total",
         "What should never happen, counted as the exporter notices it.",
         None,
-        LeaseSamples::Counters("anomaly", values!(Anomaly), |status, at| status.anomalies.of(Anomaly::ALL[at])),
+        LeaseSamples::Counters("anomaly", values!(Anomaly), |status, at| status.anomalies.get(Anomaly::ALL[at])),
     ),
     source(
         "lease_source_info",
@@ -316,7 +316,7 @@ pub static CATALOGUE: [Family; 29] = [
         "lease_source_read_seconds",
         "How long reading the source took.",
         SECONDS,
-        SourceSamples::Float(|health| Some(seconds(health.took))),
+        SourceSamples::Float(|health| Some(seconds(health.duration))),
     ),
     source(
         "lease_source_read_failures_total",
@@ -346,16 +346,16 @@ pub static CATALOGUE: [Family; 29] = [
 
 /// The holders to show by their tokens: those whose time is not up.
 pub(super) fn holders(status: &Status) -> impl Iterator<Item = &HolderToken> {
-    held(status).into_iter().flat_map(|holding| holding.holder.iter().chain(&holding.others))
+    held(status).into_iter().flat_map(|holder| holder.token.iter().chain(&holder.others))
 }
 
-fn held(status: &Status) -> Option<&crate::lease::HolderEvidence> {
-    status.holding().filter(|_| status.verdict.authority == Authority::Held)
+fn held(status: &Status) -> Option<&crate::lease::Holder> {
+    status.holder().filter(|_| status.verdict.authority == Authority::Held)
 }
 
-fn progress(status: &Status) -> Option<(crate::lease::DatedAge, Option<u64>, Option<StoreTime>)> {
+fn progress(status: &Status) -> Option<(crate::lease::EventAge, Option<u64>, Option<StoreTime>)> {
     match status.evidence()?.progress {
-        Progress::Made { when, epoch, at, .. } => Some((when, epoch.map(|epoch| epoch.0), at)),
+        Progress::Made { age: when, epoch, stored_at: at, .. } => Some((when, epoch.map(|epoch| epoch.0), at)),
         Progress::NotReported | Progress::Never | Progress::Incomplete => None,
     }
 }

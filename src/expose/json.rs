@@ -193,7 +193,7 @@ impl<'a> Health<'a> {
             kind: snapshot.kind.as_str(),
             up: health.outcome.is_ok(),
             failure: health.outcome.err().map(ReadFailure::as_str),
-            read_seconds: health.took.as_secs_f64(),
+            read_seconds: health.duration.as_secs_f64(),
             clock_offset_seconds: health.clock_offset,
             leases_read: health.leases,
             rows_rejected: health.rejected_now.total(),

@@ -25,7 +25,9 @@ fn inactive_for(status: &Status) -> Option<Duration> {
         return None;
     }
     match &status.evidence()?.progress {
-        Progress::Made { when, .. } => when.shown().or_else(|| Some(when.age.lower()).filter(|age| !age.is_zero())),
+        Progress::Made { age: when, .. } => {
+            when.display_age().or_else(|| Some(when.age.lower()).filter(|age| !age.is_zero()))
+        }
         _ => None,
     }
 }

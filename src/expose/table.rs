@@ -7,7 +7,7 @@ use unicode_width::UnicodeWidthStr as _;
 
 use super::display_name::DisplayName;
 use super::truncate_to_width;
-use crate::lease::{DatedAge, Due, Progress, Readable, RecordFault, SourceSnapshot, State, Status};
+use crate::lease::{Due, EventAge, Progress, Readable, RecordFault, SourceSnapshot, State, Status};
 
 const HEAD: [&str; 9] =
     ["SOURCE", "LEASE", "STATE", "AUTHORITY", "PROGRESS", "EPOCH", "LEASE-AGE", "PROGRESS-AGE", "DUE"];
@@ -72,12 +72,12 @@ pub fn source_problems(snapshots: &[&SourceSnapshot]) -> Vec<String> {
     for SourceSnapshot { source, health, .. } in snapshots {
         let source = DisplayName(source);
         if let Err(failure) = health.outcome {
-            lines.push(format!("{source}: could not be read after {}: {failure}", Readable(health.took)));
+            lines.push(format!("{source}: could not be read after {}: {failure}", Readable(health.duration)));
         }
         let rejected = &health.rejected_now;
         if rejected.total() > 0 {
-            let faults = RecordFault::ALL.into_iter().filter(|fault| rejected.rows(*fault) > 0);
-            let faults: String = faults.map(|fault| format!(" {fault} {}", rejected.rows(fault))).collect();
+            let faults = RecordFault::ALL.into_iter().filter(|fault| rejected.count(*fault) > 0);
+            let faults: String = faults.map(|fault| format!(" {fault} {}", rejected.count(fault))).collect();
             lines.push(format!("{source}: rows not used: {}:{faults}", rejected.total()));
         }
     }
@@ -113,7 +113,7 @@ fn cells(source: &str, status: &Status, names: NameWidth) -> [String; HEAD.len()
         NameWidth::AtMost(columns) => truncate_to_width(&DisplayName(name).to_string(), columns),
     };
     let verdict = &status.verdict;
-    let holding = status.holding();
+    let holder = status.holder();
     let progress = status.evidence().map(|evidence| evidence.progress);
     [
         name(source),
@@ -122,9 +122,9 @@ fn cells(source: &str, status: &Status, names: NameWidth) -> [String; HEAD.len()
         verdict.authority.to_string(),
         verdict.progress.to_string(),
         known(status.epoch()),
-        age(holding.map(|holding| &holding.renewed)),
+        age(holder.map(|holder| &holder.renewed)),
         age(match &progress {
-            Some(Progress::Made { when, .. }) => Some(when),
+            Some(Progress::Made { age: when, .. }) => Some(when),
             _ => None,
         }),
         match status.evidence().map(|evidence| evidence.due) {
@@ -140,8 +140,8 @@ fn known(value: Option<impl Display>) -> String {
     value.map_or_else(|| "-".to_owned(), |value| value.to_string())
 }
 
-fn age(dated: Option<&DatedAge>) -> String {
-    let Some(DatedAge { age, .. }) = dated else { return "-".to_owned() };
+fn age(dated: Option<&EventAge>) -> String {
+    let Some(EventAge { age, .. }) = dated else { return "-".to_owned() };
     match (age.lower(), age.upper()) {
         (lower, Some(_)) => Readable(lower).to_string(),
         (lower, None) if lower.is_zero() => "-".to_owned(),

@@ -1,18 +1,18 @@
-//! What the looks at one source showed over time: in which state each lease was seen, and when nobody could tell.
+//! The history of one source: the states of its leases over time, and the gaps in which they are not known.
 //!
-//! Pure, like the domain that it looks at, and fed with each snapshot. The exporter looks only while it is scraped or its
-//! page is open, so most of the time nobody looks, and what was between two looks is not known. A stretch is drawn where
-//! looks that showed one state came no further apart than twice the usual interval. Anything else is left open: between
-//! two states, while nobody looked, and while the store could not be read.
+//! The history is pure, like the domain, and is fed with each snapshot. A source is read only by a scrape or an open page,
+//! so the state between two readings is known only if they are close together: no further apart than twice the typical
+//! interval. Everything else is a gap: the time between two states, the time without readings, and the time in which the
+//! store could not be read.
 //!
-//! What is kept is bounded: [`CHANGES`] changes a lease, and [`INTERRUPTIONS`] a source. Looks that change nothing cost
-//! nothing, and a copy shares what did not change.
+//! The memory is bounded: [`MAX_CHANGES`] state changes per lease and [`MAX_GAPS`] gaps per source. A reading that changes
+//! no state needs no memory, and copies of a history share what they have in common.
 
-mod looks;
-mod since;
-mod stretch;
-mod track;
-mod usual;
+mod observation_log;
+mod period;
+mod state_log;
+mod state_since;
+mod typical_interval;
 
 #[cfg(test)]
 mod tests;
@@ -22,76 +22,76 @@ use std::time::Duration;
 
 use crate::lease::SourceSnapshot;
 
-use looks::{Looks, Tick};
-use track::Track;
+use observation_log::{ObservationLog, Tick};
+use state_log::StateLog;
 
-pub use looks::{INTERRUPTIONS, Interruption};
-pub use since::{Before, Since};
-pub use stretch::{Seen, Stretch};
-pub use track::CHANGES;
+pub use observation_log::{GapCause, MAX_GAPS};
+pub use period::{Period, PeriodKind};
+pub use state_log::MAX_CHANGES;
+pub use state_since::{PriorState, StateSince};
 
-/// What the looks at one source showed over time.
+/// The history of one source.
 #[derive(Clone, Debug, Default)]
 pub struct History {
-    looks: Looks,
-    /// By name.
-    tracks: Arc<Vec<Track>>,
+    observations: ObservationLog,
+    /// The states of each lease, by name.
+    states: Arc<Vec<StateLog>>,
 }
 
 impl History {
-    /// Takes in what a look showed. `at` is on a clock that never steps.
-    pub fn take_in(&mut self, snapshot: &SourceSnapshot, at: Duration) {
-        let at = Tick::of(at).max(self.looks.last().unwrap_or_default());
-        let last_read = self.looks.last_read();
-        self.looks.take_in(snapshot.health.outcome, at);
+    /// Records a snapshot that was made at `at` on a monotonic clock.
+    pub fn record(&mut self, snapshot: &SourceSnapshot, at: Duration) {
+        let at = Tick::new(at).max(self.observations.last().unwrap_or_default());
+        let last_success = self.observations.last_success();
+        self.observations.record(snapshot.health.outcome, at);
         if snapshot.health.outcome.is_ok() {
-            self.follow(snapshot, last_read.unwrap_or(at), at);
+            self.record_states(snapshot, last_success.unwrap_or(at), at);
         }
     }
 
-    fn follow(&mut self, snapshot: &SourceSnapshot, last_read: Tick, at: Tick) {
+    fn record_states(&mut self, snapshot: &SourceSnapshot, last_success: Tick, at: Tick) {
         let names = snapshot.leases.iter().map(|status| &status.lease);
-        if !self.tracks.iter().map(Track::lease).eq(names) {
-            let before = std::mem::take(&mut self.tracks);
-            let mut before = Arc::unwrap_or_clone(before).into_iter().peekable();
-            let tracks = snapshot.leases.iter().map(|status| {
-                while before.next_if(|track| *track.lease() < status.lease).is_some() {}
-                let known = before.next_if(|track| *track.lease() == status.lease);
-                known.unwrap_or_else(|| Track::beginning(Arc::clone(&status.lease), &status.verdict, at))
+        if !self.states.iter().map(StateLog::lease).eq(names) {
+            let known = std::mem::take(&mut self.states);
+            let mut known = Arc::unwrap_or_clone(known).into_iter().peekable();
+            let states = snapshot.leases.iter().map(|status| {
+                while known.next_if(|log| *log.lease() < status.lease).is_some() {}
+                let known = known.next_if(|log| *log.lease() == status.lease);
+                known.unwrap_or_else(|| StateLog::new(Arc::clone(&status.lease), &status.verdict, at))
             });
-            self.tracks = Arc::new(tracks.collect());
+            self.states = Arc::new(states.collect());
         }
-        let changed = |track: &Track, state| track.state() != Some(state);
-        let any = self.tracks.iter().zip(&snapshot.leases).any(|(track, status)| changed(track, status.verdict.state));
+        let changed = |log: &StateLog, state| log.state() != Some(state);
+        let any = self.states.iter().zip(&snapshot.leases).any(|(log, status)| changed(log, status.verdict.state));
         if any {
-            for (track, status) in Arc::make_mut(&mut self.tracks).iter_mut().zip(&snapshot.leases) {
-                if changed(track, status.verdict.state) {
-                    track.change(&status.verdict, last_read, at);
+            for (log, status) in Arc::make_mut(&mut self.states).iter_mut().zip(&snapshot.leases) {
+                if changed(log, status.verdict.state) {
+                    log.push(&status.verdict, last_success, at);
                 }
             }
         }
     }
 
-    /// What was seen of a lease, the oldest first. What lies between two stretches is not known.
+    /// The periods of a lease, oldest first. The state between two periods is not known.
     #[must_use]
-    pub fn of(&self, lease: &str) -> Vec<Stretch> {
-        stretch::of(self.track(lease), &self.looks)
+    pub fn periods(&self, lease: &str) -> Vec<Period> {
+        period::periods(self.log(lease), &self.observations)
     }
 
-    /// Since when a lease has been seen in the state that the last look showed; `None` for one never seen.
+    /// Since when a lease has been in the state of the last reading; `None` if it was never observed.
     #[must_use]
-    pub fn since(&self, lease: &str) -> Option<Since> {
-        since::of(&self.of(lease), self.is_cut(lease))
+    pub fn state_since(&self, lease: &str) -> Option<StateSince> {
+        StateSince::new(&self.periods(lease), self.is_truncated(lease))
     }
 
-    /// Whether more was seen of a lease than is kept.
+    /// Whether older periods of a lease were discarded.
     #[must_use]
-    pub fn is_cut(&self, lease: &str) -> bool {
-        self.looks.is_cut() || self.track(lease).is_some_and(Track::is_cut)
+    pub fn is_truncated(&self, lease: &str) -> bool {
+        self.observations.is_truncated() || self.log(lease).is_some_and(StateLog::is_truncated)
     }
 
-    fn track(&self, lease: &str) -> Option<&Track> {
-        let at = self.tracks.binary_search_by(|track| (**track.lease()).cmp(lease)).ok()?;
-        self.tracks.get(at)
+    fn log(&self, lease: &str) -> Option<&StateLog> {
+        let at = self.states.binary_search_by(|log| (**log.lease()).cmp(lease)).ok()?;
+        self.states.get(at)
     }
 }

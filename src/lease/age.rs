@@ -1,42 +1,42 @@
-//! How long ago something happened, as bounds rather than a guess.
+//! How long ago something happened, as a lower and an upper bound.
 
 use std::fmt;
 use std::time::Duration;
 
-/// Bounds on how long before a reading something happened.
+/// Bounds on the time between an event and a reading.
 ///
-/// The true age is never below the lower bound; there is no upper one while nothing bounds it from above. Both are kept in
-/// whole nanoseconds, which reach for 584 years: a source with 100,000 leases has more than a million ages.
+/// The true age is never below the lower bound. There is no upper bound if nothing bounds the age from above. Both are
+/// nanoseconds in a `u64` (584 years): a source with 100,000 leases has more than a million ages, so their size counts.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Age {
     at_least: u64,
-    /// [`UNBOUNDED_ABOVE`] where there is no upper bound.
+    /// [`UNBOUNDED_ABOVE`] if there is no upper bound.
     at_most: u64,
 }
 
 const UNBOUNDED_ABOVE: u64 = u64::MAX;
 
-/// An age beyond all that can be kept counts as the longest that can be.
+/// Nanoseconds, limited to the longest age that can be stored.
 fn nanos(duration: Duration) -> u64 {
     u64::try_from(duration.as_nanos()).unwrap_or(UNBOUNDED_ABOVE - 1).min(UNBOUNDED_ABOVE - 1)
 }
 
-/// The answer to a question that bounds may not settle.
+/// The result of a comparison in three-valued logic, as in SQL.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Answer {
-    /// Every age within the bounds says yes.
-    Yes,
-    /// Every age within the bounds says no.
-    No,
-    /// Some do and some do not: this is where `unknown` comes from.
-    CannotTell,
+pub enum Truth {
+    /// The comparison holds for every age within the bounds.
+    True,
+    /// The comparison holds for no age within the bounds.
+    False,
+    /// The comparison holds for some ages within the bounds and not for others.
+    Unknown,
 }
 
 impl Age {
-    /// Nothing is known but that it is not in the future.
+    /// Any age: the event is not in the future, and nothing else is known.
     pub const UNBOUNDED: Self = Self { at_least: 0, at_most: UNBOUNDED_ABOVE };
 
-    /// An age known to the resolution of the clock.
+    /// An age whose two bounds are equal.
     #[must_use]
     pub fn exact(age: Duration) -> Self {
         Self { at_least: nanos(age), at_most: nanos(age) }
@@ -54,6 +54,10 @@ impl Age {
         Self { at_least: nanos(one.min(other)), at_most: nanos(one.max(other)) }
     }
 
+    fn new(at_least: Duration, at_most: Option<Duration>) -> Self {
+        Self { at_least: nanos(at_least), at_most: at_most.map_or(UNBOUNDED_ABOVE, nanos) }
+    }
+
     /// The lower bound.
     #[must_use]
     pub const fn lower(self) -> Duration {
@@ -66,47 +70,41 @@ impl Age {
         (self.at_most != UNBOUNDED_ABOVE).then(|| Duration::from_nanos(self.at_most))
     }
 
-    fn of(at_least: Duration, at_most: Option<Duration>) -> Self {
-        Self { at_least: nanos(at_least), at_most: at_most.map_or(UNBOUNDED_ABOVE, nanos) }
-    }
-
-    /// Whether it happened longer ago than `limit`. An age of exactly `limit` is not older.
+    /// Whether the age is greater than `limit`. An age equal to `limit` is not.
     #[must_use]
-    pub fn older_than(self, limit: Duration) -> Answer {
+    pub fn exceeds(self, limit: Duration) -> Truth {
         match self.upper() {
-            _ if self.lower() > limit => Answer::Yes,
-            Some(at_most) if at_most <= limit => Answer::No,
-            _ => Answer::CannotTell,
+            _ if self.lower() > limit => Truth::True,
+            Some(at_most) if at_most <= limit => Truth::False,
+            _ => Truth::Unknown,
         }
     }
 
-    /// Whether this surely happened after `other`.
+    /// Whether this event is certainly later than the event of age `other`.
     #[must_use]
     pub fn surely_after(self, other: Self) -> bool {
         self.upper().is_some_and(|at_most| at_most < other.lower())
     }
 
-    /// The same event, seen from a later reading.
+    /// The age of the same event at a later reading. `elapsed` is the age of the earlier reading at the later one.
     #[must_use]
-    pub fn grown(self, by: Elapsed) -> Self {
-        Self::of(
-            self.lower().saturating_add(by.at_least),
-            self.upper().map(|at_most| at_most.saturating_add(by.at_most)),
-        )
+    pub fn plus(self, elapsed: Self) -> Self {
+        let at_most = self.upper().zip(elapsed.upper()).map(|(age, elapsed)| age.saturating_add(elapsed));
+        Self::new(self.lower().saturating_add(elapsed.lower()), at_most)
     }
 
-    /// The age of something that fell due `delay` after this event; zero where it has not fallen due.
+    /// The age of the moment `delay` after this event; zero if that moment is in the future.
     #[must_use]
-    pub fn less(self, delay: Duration) -> Self {
-        Self::of(self.lower().saturating_sub(delay), self.upper().map(|at_most| at_most.saturating_sub(delay)))
+    pub fn minus(self, delay: Duration) -> Self {
+        Self::new(self.lower().saturating_sub(delay), self.upper().map(|at_most| at_most.saturating_sub(delay)))
     }
 
-    /// What two pieces of evidence for one event say together: their intersection.
+    /// The intersection of two bounds on the age of one event.
     ///
-    /// Two clocks that disagree by no more than `tolerance` are both believed, so bounds that miss each other by no
-    /// more than that give the span from one to the other. `None` where they miss by more: an assumption is wrong.
+    /// Bounds that are apart by no more than `tolerance`, the difference allowed between two clocks, give the span from
+    /// one to the other. The result is `None` if they are further apart: one of the clocks is wrong.
     #[must_use]
-    pub fn reconciled(self, other: Self, tolerance: Duration) -> Option<Self> {
+    pub fn intersection(self, other: Self, tolerance: Duration) -> Option<Self> {
         let at_least = self.lower().max(other.lower());
         let at_most = match (self.upper(), other.upper()) {
             (Some(one), Some(two)) => Some(one.min(two)),
@@ -116,7 +114,7 @@ impl Age {
             Some(at_most) if at_most < at_least => {
                 (at_least - at_most <= tolerance).then(|| Self::between(at_most, at_least))
             }
-            _ => Some(Self::of(at_least, at_most)),
+            _ => Some(Self::new(at_least, at_most)),
         }
     }
 }
@@ -127,35 +125,26 @@ impl fmt::Debug for Age {
     }
 }
 
-/// When a reading was made, on the exporter's own monotonic clock. The store's snapshot lies somewhere within.
+/// The interval in which the store made the snapshot of a reading, on the exporter's monotonic clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct At {
-    /// Just before the store was asked.
-    pub began: Duration,
-    /// Just after it had answered.
-    pub ended: Duration,
+pub struct ReadInterval {
+    /// Just before the request was sent to the store.
+    pub start: Duration,
+    /// Just after the response was received.
+    pub end: Duration,
 }
 
-/// Bounds on the time between two readings.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Elapsed {
-    /// It was not less than this.
-    pub at_least: Duration,
-    /// It was not more than this.
-    pub at_most: Duration,
-}
-
-impl At {
-    /// The exporter's and the store's clocks may run apart by one part in this many. A clock being slewed by NTP is off
-    /// by at most 500 parts in a million; this leaves room for both.
+impl ReadInterval {
+    /// The exporter's and the store's clock may drift apart by one part in this many. A clock slewed by NTP is off by up
+    /// to 500 parts per million, so this allows for both.
     const DRIFT: u32 = 1_000;
 
-    /// The time since an earlier reading, as the store's clock would have counted it.
+    /// The age of an earlier reading at this one, as the store's clock would measure it.
     #[must_use]
-    pub fn since(self, earlier: Self) -> Elapsed {
-        let least = self.began.saturating_sub(earlier.ended);
-        let most = self.ended.saturating_sub(earlier.began);
-        Elapsed { at_least: least - least / Self::DRIFT, at_most: most + most / Self::DRIFT }
+    pub fn since(self, earlier: Self) -> Age {
+        let least = self.start.saturating_sub(earlier.end);
+        let most = self.end.saturating_sub(earlier.start);
+        Age::new(least - least / Self::DRIFT, Some(most + most / Self::DRIFT))
     }
 }
 
@@ -168,33 +157,33 @@ mod tests {
     }
 
     #[test]
-    fn older_than_answers_only_what_the_bounds_settle() {
-        for (age, limit, answer) in [
-            (Age::exact(s(5)), s(5), Answer::No),
-            (Age::exact(s(6)), s(5), Answer::Yes),
-            (Age::between(s(4), s(6)), s(5), Answer::CannotTell),
-            (Age::between(s(6), s(9)), s(5), Answer::Yes),
-            (Age::between(s(1), s(5)), s(5), Answer::No),
-            (Age::at_least(s(5)), s(5), Answer::CannotTell),
-            (Age::at_least(s(6)), s(5), Answer::Yes),
-            (Age::UNBOUNDED, s(0), Answer::CannotTell),
+    fn a_comparison_is_true_or_false_only_if_it_is_so_for_every_age_within_the_bounds() {
+        for (age, limit, expected) in [
+            (Age::exact(s(5)), s(5), Truth::False),
+            (Age::exact(s(6)), s(5), Truth::True),
+            (Age::between(s(4), s(6)), s(5), Truth::Unknown),
+            (Age::between(s(6), s(9)), s(5), Truth::True),
+            (Age::between(s(1), s(5)), s(5), Truth::False),
+            (Age::at_least(s(5)), s(5), Truth::Unknown),
+            (Age::at_least(s(6)), s(5), Truth::True),
+            (Age::UNBOUNDED, s(0), Truth::Unknown),
         ] {
-            assert_eq!(age.older_than(limit), answer, "{age:?} older than {limit:?}");
+            assert_eq!(age.exceeds(limit), expected, "{age:?} exceeds {limit:?}");
         }
     }
 
     #[test]
-    fn bounds_that_miss_each_other_are_believed_only_within_the_tolerance() {
+    fn bounds_that_do_not_overlap_are_joined_only_within_the_tolerance() {
         let stored = Age::exact(s(10));
-        assert_eq!(stored.reconciled(Age::between(s(0), s(8)), s(2)), Some(Age::between(s(8), s(10))));
-        assert_eq!(stored.reconciled(Age::between(s(0), s(7)), s(2)), None);
-        assert_eq!(stored.reconciled(Age::at_least(s(3)), s(0)), Some(stored));
+        assert_eq!(stored.intersection(Age::between(s(0), s(8)), s(2)), Some(Age::between(s(8), s(10))));
+        assert_eq!(stored.intersection(Age::between(s(0), s(7)), s(2)), None);
+        assert_eq!(stored.intersection(Age::at_least(s(3)), s(0)), Some(stored));
     }
 
     #[test]
-    fn time_between_readings_allows_for_their_length_and_for_drift() {
-        let first = At { began: s(0), ended: s(1) };
-        let second = At { began: s(1_001), ended: s(1_002) };
-        assert_eq!(second.since(first), Elapsed { at_least: s(999), at_most: s(1_002) + Duration::from_millis(1_002) });
+    fn the_time_between_two_readings_allows_for_their_length_and_for_clock_drift() {
+        let first = ReadInterval { start: s(0), end: s(1) };
+        let second = ReadInterval { start: s(1_001), end: s(1_002) };
+        assert_eq!(second.since(first), Age::between(s(999), s(1_002) + Duration::from_millis(1_002)));
     }
 }

@@ -1,208 +1,270 @@
-//! What is known of one lease at one reading: what memory gives to the judge.
+//! The evidence on one lease at one reading: the output of the tracker and the input of the judge.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use super::age::Age;
-use super::label::{Anomaly, Column, ReadFailure};
+use super::anomaly::AnomalyCounts;
+use super::label::{Column, ReadFailure, RecordFault};
 use super::record::{Epoch, StoreTime};
 use super::token::HolderToken;
 
-/// Whether a lease could be looked at.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[expect(clippy::large_enum_variant, reason = "nearly every lease of a reading is seen; a box each would cost more")]
-pub enum Observation {
-    /// It could.
-    Known(Evidence),
-    /// It could not, so nothing is known of it now.
-    Unknown(UnknownCause),
-}
+/// The evidence on a lease, or the reason why a reading gives none.
+pub type Observation = Result<Evidence, ObservationFailure>;
 
-/// Why a lease could not be looked at.
+/// Why a reading gives no evidence on a lease.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum UnknownCause {
-    /// Its whole source could not be read.
+pub enum ObservationFailure {
+    /// The source could not be read.
     Source(ReadFailure),
-    /// Its record breaks the contract in this column.
-    Record(Column),
-    /// It has several records where one holder at a time is the rule.
-    Duplicate,
-    /// It comes after the first `max_leases` by name, so its record, if there is one, was left out.
-    LeftOut,
-    /// It has more records than are looked at. A record that was left out may be fresher than the others, tell of more
-    /// due work or of later progress, so the others prove neither that nobody holds the lease nor that its work stands
-    /// still; and how many hold it, and how much is due, would be wrong.
-    MembersLeftOut,
+    /// The record of the lease breaks the contract in this column.
+    InvalidRecord(Column),
+    /// The lease has several records in a source where a lease has one holder at a time.
+    DuplicateRecord,
+    /// The lease comes after the first `max_leases` by name, so its record, if there is one, was not read.
+    LeaseOverLimit,
+    /// The lease has more records than are read. A record that was not read may be fresher, or report more due work or
+    /// later progress. So the other records prove neither a vacancy nor a stall, and all counts would be wrong.
+    MembersOverLimit,
 }
 
-/// What is known of one lease at one reading.
+/// The evidence on one lease at one reading.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Evidence {
-    /// Who holds it.
-    pub tenure: Tenure,
-    /// What work was last seen to move.
+    /// Evidence of who holds the lease.
+    pub authority: AuthorityEvidence,
+    /// The last progress.
     pub progress: Progress,
-    /// What work should be done now.
+    /// The work that is due now.
     pub due: Due,
-    /// Renewals seen since progress last moved; `None` where the source reports no progress.
+    /// Renewals seen since the last progress; `None` if the source does not report progress.
     pub renewals_since_progress: Option<u64>,
 }
 
-/// Where an age comes from, and so what to say when it settles nothing.
+/// The evidence from which the age of an event was derived.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AgeSource {
-    /// A time that the store gives.
-    Stored,
-    /// Watching since the first reading of the lease; what came before is not known.
-    FirstSeen,
-    /// Watching: it changed between two readings.
-    SeenToChange,
-    /// The store's time lies in the future, so only watching counts.
-    Future,
-    /// The store's time contradicts what was watched, so only watching counts, from then on.
-    Contradicted,
+    /// A time in the store.
+    StoredTime,
+    /// The time since the first reading of the lease, at which the event had already happened.
+    FirstReading,
+    /// The two readings between which the record changed.
+    ChangeBetweenReadings,
+    /// Readings alone, because the time in the store is in the future.
+    FutureTime,
+    /// Readings alone, because the time in the store contradicts them. Applies until the event happens again.
+    ContradictedTime,
 }
 
 impl AgeSource {
     /// Whether a clock was found to be wrong.
     #[must_use]
-    pub const fn is_suspect(self) -> bool {
-        matches!(self, Self::Future | Self::Contradicted)
+    pub const fn is_clock_error(self) -> bool {
+        matches!(self, Self::FutureTime | Self::ContradictedTime)
     }
 }
 
-/// An age and where it comes from.
+/// The age of an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct DatedAge {
+pub struct EventAge {
     /// The bounds.
     pub age: Age,
-    /// Where they come from.
-    pub basis: AgeSource,
+    /// The evidence for the bounds.
+    pub source: AgeSource,
 }
 
-impl DatedAge {
-    /// The age to show as one number: the lower bound, where there is an upper one too.
+impl EventAge {
+    /// The age as one number for display: the lower bound; `None` if there is no upper bound.
     #[must_use]
-    pub fn shown(&self) -> Option<Duration> {
+    pub fn display_age(&self) -> Option<Duration> {
         self.age.upper().map(|_| self.age.lower())
     }
 }
 
-/// Who holds a lease.
+/// Evidence of who holds a lease.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Tenure {
-    /// Nobody.
+pub enum AuthorityEvidence {
+    /// The lease has no holder.
     Vacant {
-        /// How that shows in the store.
-        how: Vacancy,
-        /// How long that has been so.
-        since: DatedAge,
-        /// The epoch of the record that a release left, if there is one.
+        /// How the store shows this.
+        cause: VacancyCause,
+        /// Since when.
+        since: EventAge,
+        /// The epoch in a released record, if there is one.
         epoch: Option<Epoch>,
     },
-    /// The record names a holder, whose time may be up.
-    Holder(HolderEvidence),
+    /// The record names a holder, whose lease may have expired.
+    Holder(Holder),
 }
 
-/// How it shows that nobody holds a lease.
+/// How a store shows that a lease has no holder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Vacancy {
-    /// There is no record.
+pub enum VacancyCause {
+    /// There is no record of the lease.
     Absent,
     /// The record names no holder.
     Released,
 }
 
-/// A holder and what the record says of its time.
+/// The holder of a lease and its times. In a registry, the member with the latest renewal.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct HolderEvidence {
-    /// The holder; `None` where the source names none. In a registry, the freshest.
-    pub holder: Option<HolderToken>,
-    /// In a registry, the other holders whose time is not surely up.
+pub struct Holder {
+    /// The holder's token; `None` if the source does not name holders.
+    pub token: Option<HolderToken>,
+    /// In a registry, the other members that have not certainly expired.
     pub others: Box<[HolderToken]>,
-    /// The authority epoch, where the source has one.
+    /// The authority epoch, if the source has one.
     pub epoch: Option<Epoch>,
-    /// Whether that epoch is below one seen before.
+    /// Whether that epoch is below an earlier one.
     pub epoch_regressed: bool,
-    /// When it was acquired.
-    pub acquired: DatedAge,
-    /// When it was last renewed.
-    pub renewed: DatedAge,
-    /// How long it still lasts.
-    pub left: RemainingTtl,
-    /// The times as stored.
+    /// When the holder acquired the lease.
+    pub acquired: EventAge,
+    /// When the holder last renewed the lease.
+    pub renewed: EventAge,
+    /// The time until the lease expires.
+    pub remaining_ttl: RemainingTtl,
+    /// The time of acquisition in the store.
     pub acquired_at: Option<StoreTime>,
-    /// The times as stored.
+    /// The time of the last renewal in the store.
     pub renewed_at: Option<StoreTime>,
 }
 
-/// How long a lease still lasts.
+/// The time until a lease expires.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RemainingTtl {
-    /// For as long as its record is there.
-    WhilePresent,
-    /// Between these, in microseconds; negative once past. No lower bound where the last renewal is not bounded.
+    /// The lease lasts for as long as its record exists.
+    WhileRecordExists,
+    /// Bounds in microseconds, negative after expiry.
     Micros {
-        /// Not less than this.
+        /// The lower bound; `None` if the age of the last renewal has no upper bound.
         at_least: Option<i64>,
-        /// Not more than this.
+        /// The upper bound.
         at_most: i64,
     },
-    /// The record does not say, though its source should.
-    NotKnown,
+    /// The source has expiry columns, but this record leaves them NULL.
+    NotRecorded,
 }
 
-/// What work was last seen to move.
+/// The last progress.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Progress {
-    /// The source says nothing of progress.
+    /// The source does not report progress.
     NotReported,
-    /// None is recorded.
+    /// No progress is recorded.
     Never,
-    /// The record says that there was some, but leaves out when, or under which epoch.
+    /// The record shows that there was progress, but not when, or not under which epoch.
     Incomplete,
-    /// Some was made.
+    /// Progress was made.
     Made {
-        /// When.
-        when: DatedAge,
-        /// The epoch that made it, where the source tells.
+        /// When it was made.
+        age: EventAge,
+        /// The epoch under which it was made, if the source reports it.
         epoch: Option<Epoch>,
-        /// How that epoch stands to the one in force.
-        under: ProgressEpoch,
-        /// The time as stored.
-        at: Option<StoreTime>,
+        /// How that epoch compares with the epoch in force.
+        epoch_relation: ProgressEpoch,
+        /// The time in the store.
+        stored_at: Option<StoreTime>,
     },
 }
 
-/// How the epoch that made progress stands to the one in force.
+impl Progress {
+    /// The age of the last progress, if it is known.
+    #[must_use]
+    pub const fn age(self) -> Option<EventAge> {
+        match self {
+            Self::Made { age, .. } => Some(age),
+            Self::NotReported | Self::Never | Self::Incomplete => None,
+        }
+    }
+}
+
+/// How the epoch of the last progress compares with the epoch in force.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ProgressEpoch {
-    /// It is the one in force.
+    /// The same epoch.
     Current,
-    /// It is an earlier one: progress of a leader that was.
+    /// An earlier epoch: a previous holder made the progress.
     Earlier,
-    /// It is a later one, which cannot be.
+    /// A later epoch, which contradicts the protocol.
     Later,
-    /// The evidence does not tell, or no epoch is in force.
+    /// The evidence does not attribute the progress to an epoch, or no epoch is in force.
     Unattributed,
 }
 
-/// What work should be done now.
+/// The work that is due now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Due {
-    /// The source does not say.
+    /// The source does not report due work.
     NotKnown,
-    /// None.
+    /// No work is due.
     Nothing,
-    /// Some.
+    /// Work is due.
     Waiting {
-        /// How much, if that is known.
+        /// How much, if the source reports it.
         count: Option<u64>,
-        /// How long the oldest has waited; `None` if that is not known.
-        oldest: Option<DatedAge>,
-        /// Since when, as stored.
+        /// How long the oldest has been due, if the source reports it.
+        oldest: Option<EventAge>,
+        /// The time in the store since when the oldest has been due.
         oldest_at: Option<StoreTime>,
     },
 }
 
-/// What memory noticed at one reading of one lease.
-pub(super) type AnomalySet = [bool; Anomaly::ALL.len()];
+/// The evidence of one reading of a source.
+#[derive(Debug)]
+pub struct SourceEvidence {
+    /// The evidence on each lease, by name.
+    pub leases: Vec<LeaseEvidence>,
+    /// How many leases had a record, usable or not.
+    pub leases_read: u64,
+    /// The records that were not used.
+    pub rejected: RejectedRecords,
+}
+
+/// The evidence on one lease, with its name.
+#[derive(Debug)]
+pub struct LeaseEvidence {
+    /// The lease's name.
+    pub lease: Arc<str>,
+    /// The evidence, or why there is none.
+    pub observation: Observation,
+    /// The anomalies since the exporter started.
+    pub anomalies: AnomalyCounts,
+}
+
+/// The records that one reading did not use, by fault.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RejectedRecords([(u64, Vec<Arc<str>>); RecordFault::ALL.len()]);
+
+impl RejectedRecords {
+    /// For each fault, the names of this many leases are kept, as examples for a person who looks for the records.
+    pub const NAMED: usize = 3;
+
+    /// The number of records.
+    #[must_use]
+    pub fn total(&self) -> u64 {
+        self.0.iter().map(|(records, _)| records).sum()
+    }
+
+    /// The number of records with this fault.
+    #[must_use]
+    pub const fn count(&self, fault: RecordFault) -> u64 {
+        self.0[fault as usize].0
+    }
+
+    /// The first leases by name whose records have this fault. Records without a name are not among them.
+    #[must_use]
+    pub fn leases(&self, fault: RecordFault) -> &[Arc<str>] {
+        &self.0[fault as usize].1
+    }
+
+    pub(super) fn add(&mut self, fault: RecordFault, records: u64, lease: Option<&Arc<str>>) {
+        let (count, leases) = &mut self.0[fault as usize];
+        *count += records;
+        if let Some(lease) = lease
+            && leases.len() < Self::NAMED
+            && !leases.contains(lease)
+        {
+            leases.push(Arc::clone(lease));
+        }
+    }
+}

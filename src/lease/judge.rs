@@ -1,9 +1,9 @@
 //! The judge: from evidence and policy to a verdict, by the tables of the model.
 
-use super::age::{Age, Answer};
+use super::age::{Age, Truth};
 use super::evidence::{
-    AgeSource, DatedAge, Due, Evidence, HolderEvidence, Observation, Progress, ProgressEpoch, RemainingTtl, Tenure,
-    UnknownCause, Vacancy,
+    AgeSource, AuthorityEvidence, Due, EventAge, Evidence, Holder, Observation, ObservationFailure, Progress,
+    ProgressEpoch, RemainingTtl, VacancyCause,
 };
 use super::label::{Authority, ProgressState, Reason, State};
 use super::policy::{Kind, Policy, Work};
@@ -25,10 +25,10 @@ pub struct Verdict {
 #[must_use]
 pub fn judge(observation: &Observation, kind: Kind, policy: &Policy) -> Verdict {
     let evidence = match observation {
-        Observation::Known(evidence) => evidence,
-        Observation::Unknown(why) => return Verdict::unseen(*why),
+        Ok(evidence) => evidence,
+        Err(why) => return Verdict::unobserved(*why),
     };
-    match authority(&evidence.tenure) {
+    match authority(&evidence.authority) {
         (Authority::Held, _) => {
             let (progress, reason) = progress(evidence, policy);
             Verdict { authority: Authority::Held, progress, state: state_of_held(progress), reason }
@@ -49,11 +49,11 @@ pub fn judge(observation: &Observation, kind: Kind, policy: &Policy) -> Verdict 
 impl Verdict {
     /// The verdict on a lease that could not be looked at.
     #[must_use]
-    pub const fn unseen(why: UnknownCause) -> Self {
-        let reason = match why {
-            UnknownCause::Source(failure) => failure.reason(),
-            UnknownCause::Record(_) | UnknownCause::Duplicate => Reason::InvalidRecord,
-            UnknownCause::LeftOut | UnknownCause::MembersLeftOut => Reason::NotObservedYet,
+    pub const fn unobserved(failure: ObservationFailure) -> Self {
+        let reason = match failure {
+            ObservationFailure::Source(failure) => failure.reason(),
+            ObservationFailure::InvalidRecord(_) | ObservationFailure::DuplicateRecord => Reason::InvalidRecord,
+            ObservationFailure::LeaseOverLimit | ObservationFailure::MembersOverLimit => Reason::NotObservedYet,
         };
         Self::unknown(Authority::Unknown, reason)
     }
@@ -77,53 +77,55 @@ const fn state_of_held(progress: ProgressState) -> State {
 }
 
 /// Who has the right to act. The reason means nothing while it is held.
-fn authority(tenure: &Tenure) -> (Authority, Reason) {
-    let holding = match tenure {
-        Tenure::Vacant { how: Vacancy::Absent, .. } => return (Authority::Vacant, Reason::Absent),
-        Tenure::Vacant { how: Vacancy::Released, .. } => return (Authority::Vacant, Reason::Released),
-        Tenure::Holder(holding) => holding,
+fn authority(authority: &AuthorityEvidence) -> (Authority, Reason) {
+    let holding = match authority {
+        AuthorityEvidence::Vacant { cause: VacancyCause::Absent, .. } => return (Authority::Vacant, Reason::Absent),
+        AuthorityEvidence::Vacant { cause: VacancyCause::Released, .. } => {
+            return (Authority::Vacant, Reason::Released);
+        }
+        AuthorityEvidence::Holder(holding) => holding,
     };
     if holding.epoch_regressed {
         return (Authority::Unknown, Reason::EpochRegressed);
     }
     // A contradicted acquisition only says that a clock was stepped since; a contradicted renewal says that it is
     // wrong now.
-    if holding.renewed.basis.is_suspect() || holding.acquired.basis == AgeSource::Future {
+    if holding.renewed.source.is_clock_error() || holding.acquired.source == AgeSource::FutureTime {
         return (Authority::Unknown, Reason::ClockSkew);
     }
-    match holding.left {
-        RemainingTtl::WhilePresent => (Authority::Held, Reason::Progressing),
-        RemainingTtl::NotKnown => (Authority::Unknown, Reason::InvalidRecord),
+    match holding.remaining_ttl {
+        RemainingTtl::WhileRecordExists => (Authority::Held, Reason::Progressing),
+        RemainingTtl::NotRecorded => (Authority::Unknown, Reason::InvalidRecord),
         RemainingTtl::Micros { at_least: Some(at_least), .. } if at_least > 0 => (Authority::Held, Reason::Progressing),
         RemainingTtl::Micros { at_most, .. } if at_most <= 0 => (Authority::Expired, Reason::Expired),
-        RemainingTtl::Micros { .. } => (Authority::Unknown, undecided(holding.renewed.basis)),
+        RemainingTtl::Micros { .. } => (Authority::Unknown, undecided(holding.renewed.source)),
     }
 }
 
 /// How long ago the lease ended, for one that has.
-fn ended(tenure: &Tenure) -> Age {
-    match tenure {
-        // Without an epoch that would have grown, a whole tenure may have passed unseen between two looks.
-        Tenure::Vacant { epoch: None, .. } => Age::UNBOUNDED,
-        Tenure::Vacant { since, .. } => since.age,
-        Tenure::Holder(HolderEvidence { left: RemainingTtl::Micros { at_least, at_most }, .. }) => {
+fn ended(authority: &AuthorityEvidence) -> Age {
+    match authority {
+        // Without an epoch that would have grown, a whole authority may have passed unseen between two looks.
+        AuthorityEvidence::Vacant { epoch: None, .. } => Age::UNBOUNDED,
+        AuthorityEvidence::Vacant { since, .. } => since.age,
+        AuthorityEvidence::Holder(Holder { remaining_ttl: RemainingTtl::Micros { at_least, at_most }, .. }) => {
             let past = |left: i64| std::time::Duration::from_micros(left.min(0).unsigned_abs());
             match at_least {
                 Some(at_least) => Age::between(past(*at_least), past(*at_most)),
                 None => Age::at_least(past(*at_most)),
             }
         }
-        Tenure::Holder(_) => Age::UNBOUNDED,
+        AuthorityEvidence::Holder(_) => Age::UNBOUNDED,
     }
 }
 
 /// Progress surely made after the lease ended means that someone acts without authority, for as long as it is fresh.
 fn progressed_since_it_ended(evidence: &Evidence, policy: &Policy) -> bool {
     match evidence.progress {
-        Progress::Made { when, .. } => {
-            !when.basis.is_suspect()
-                && when.age.surely_after(ended(&evidence.tenure))
-                && when.age.older_than(policy.stall_after) != Answer::Yes
+        Progress::Made { age: when, .. } => {
+            !when.source.is_clock_error()
+                && when.age.surely_after(ended(&evidence.authority))
+                && when.age.exceeds(policy.stall_after) != Truth::True
         }
         Progress::NotReported | Progress::Never | Progress::Incomplete => false,
     }
@@ -132,7 +134,7 @@ fn progressed_since_it_ended(evidence: &Evidence, policy: &Policy) -> bool {
 /// A claim that nobody holds is normal until its work is overdue.
 fn unclaimed(evidence: &Evidence, policy: &Policy, authority: Authority, vacancy: Reason) -> Verdict {
     let last = match evidence.progress {
-        Progress::Made { when, .. } => Some(when),
+        Progress::Made { age: when, .. } => Some(when),
         Progress::NotReported | Progress::Never | Progress::Incomplete => None,
     };
     match overdue(due(evidence.due, last, policy.work), policy) {
@@ -147,11 +149,11 @@ fn unclaimed(evidence: &Evidence, policy: &Policy, authority: Authority, vacancy
 /// Whether work moves under the authority that is held.
 fn progress(evidence: &Evidence, policy: &Policy) -> (ProgressState, Reason) {
     const UNKNOWN: ProgressState = ProgressState::Unknown;
-    let Tenure::Holder(holding) = &evidence.tenure else {
+    let AuthorityEvidence::Holder(holding) = &evidence.authority else {
         return (UNKNOWN, Reason::InvalidRecord);
     };
     if let (Some(limit), Due::Waiting { oldest: Some(oldest), .. }) = (policy.overdue_after, evidence.due)
-        && oldest.age.older_than(limit) == Answer::Yes
+        && oldest.age.exceeds(limit) == Truth::True
     {
         return (ProgressState::Stalled, Reason::WorkStuck);
     }
@@ -159,8 +161,8 @@ fn progress(evidence: &Evidence, policy: &Policy) -> (ProgressState, Reason) {
     let (under, when) = match evidence.progress {
         Progress::NotReported => return (UNKNOWN, Reason::ProgressNotReported),
         Progress::Incomplete => return (UNKNOWN, Reason::InvalidRecord),
-        Progress::Made { under: ProgressEpoch::Later, .. } => return (UNKNOWN, Reason::EpochRegressed),
-        Progress::Made { under, when, .. } => (under, when),
+        Progress::Made { epoch_relation: ProgressEpoch::Later, .. } => return (UNKNOWN, Reason::EpochRegressed),
+        Progress::Made { epoch_relation: under, age: when, .. } => (under, when),
         Progress::Never => (ProgressEpoch::Earlier, holding.acquired),
     };
     let due = due(evidence.due, Some(when), policy.work);
@@ -173,20 +175,20 @@ fn progress(evidence: &Evidence, policy: &Policy) -> (ProgressState, Reason) {
         ProgressEpoch::Unattributed => match (theirs(), none_yet()) {
             (one, other) if one.0 == other.0 => one,
             (_, (UNKNOWN, reason)) => (UNKNOWN, reason),
-            _ => (UNKNOWN, unattributed(holding.acquired.basis, when.basis)),
+            _ => (UNKNOWN, unattributed(holding.acquired.source, when.source)),
         },
     }
 }
 
 /// Whether work moves, by what moved last under this epoch or, failing that, the acquisition itself.
-fn under_this_epoch(last: DatedAge, moved: bool, due: Due, policy: &Policy) -> (ProgressState, Reason) {
-    match last.age.older_than(policy.stall_after) {
-        Answer::No => within(moved, due),
-        Answer::Yes => beyond(moved, due, policy),
+fn under_this_epoch(last: EventAge, moved: bool, due: Due, policy: &Policy) -> (ProgressState, Reason) {
+    match last.age.exceeds(policy.stall_after) {
+        Truth::False => within(moved, due),
+        Truth::True => beyond(moved, due, policy),
         // Where both answers lead to the same verdict, the bounds need not decide.
-        Answer::CannotTell => match (within(moved, due), beyond(moved, due, policy)) {
+        Truth::Unknown => match (within(moved, due), beyond(moved, due, policy)) {
             (one, other) if one == other => one,
-            _ => (ProgressState::Unknown, undecided(last.basis)),
+            _ => (ProgressState::Unknown, undecided(last.source)),
         },
     }
 }
@@ -221,16 +223,16 @@ fn overdue(due: Due, policy: &Policy) -> Overdue {
     match due {
         Due::Nothing => Overdue::No,
         Due::NotKnown | Due::Waiting { oldest: None, .. } => Overdue::Undecided(Reason::DueUnknown),
-        Due::Waiting { oldest: Some(oldest), .. } => match oldest.age.older_than(policy.stall_after) {
-            Answer::Yes => Overdue::Yes,
-            Answer::No => Overdue::No,
-            Answer::CannotTell => Overdue::Undecided(undecided(oldest.basis)),
+        Due::Waiting { oldest: Some(oldest), .. } => match oldest.age.exceeds(policy.stall_after) {
+            Truth::True => Overdue::Yes,
+            Truth::False => Overdue::No,
+            Truth::Unknown => Overdue::Undecided(undecided(oldest.source)),
         },
     }
 }
 
 /// What is due, from what the store says or else from what the policy says of when work falls due.
-fn due(reported: Due, last: Option<DatedAge>, work: Work) -> Due {
+fn due(reported: Due, last: Option<EventAge>, work: Work) -> Due {
     let delay = match (reported, work) {
         (Due::NotKnown, Work::Continuous) => std::time::Duration::ZERO,
         (Due::NotKnown, Work::Cadence(cadence)) => cadence,
@@ -238,9 +240,9 @@ fn due(reported: Due, last: Option<DatedAge>, work: Work) -> Due {
     };
     match last {
         None => Due::NotKnown,
-        Some(last) if delay > std::time::Duration::ZERO && last.age.older_than(delay) == Answer::No => Due::Nothing,
+        Some(last) if delay > std::time::Duration::ZERO && last.age.exceeds(delay) == Truth::False => Due::Nothing,
         Some(last) => {
-            let oldest = Some(DatedAge { age: last.age.less(delay), basis: last.basis });
+            let oldest = Some(EventAge { age: last.age.minus(delay), source: last.source });
             Due::Waiting { count: None, oldest, oldest_at: None }
         }
     }
@@ -250,20 +252,21 @@ fn due(reported: Due, last: Option<DatedAge>, work: Work) -> Due {
 /// blame only where both times are stored, or one is wrong.
 const fn unattributed(acquired: AgeSource, moved: AgeSource) -> Reason {
     match (acquired, moved) {
-        (AgeSource::FirstSeen | AgeSource::SeenToChange, AgeSource::FirstSeen | AgeSource::Stored) => {
-            Reason::NotObservedYet
-        }
+        (
+            AgeSource::FirstReading | AgeSource::ChangeBetweenReadings,
+            AgeSource::FirstReading | AgeSource::StoredTime,
+        ) => Reason::NotObservedYet,
         (_, moved) => undecided(moved),
     }
 }
 
 /// The reason to give when bounds settle nothing.
-const fn undecided(basis: AgeSource) -> Reason {
-    match basis {
+const fn undecided(source: AgeSource) -> Reason {
+    match source {
         // Only the tolerance for clocks makes a stored time a span.
-        AgeSource::Stored | AgeSource::Future | AgeSource::Contradicted => Reason::ClockSkew,
-        AgeSource::FirstSeen => Reason::NotObservedYet,
-        AgeSource::SeenToChange => Reason::ObservationGap,
+        AgeSource::StoredTime | AgeSource::FutureTime | AgeSource::ContradictedTime => Reason::ClockSkew,
+        AgeSource::FirstReading => Reason::NotObservedYet,
+        AgeSource::ChangeBetweenReadings => Reason::ObservationGap,
     }
 }
 

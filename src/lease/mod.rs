@@ -1,37 +1,49 @@
-//! The domain, pure: no input or output, no clock, no async.
+//! The domain model. It is pure: no input or output, no clock, no async, no configuration types.
 //!
-//! Data flows one way: a [`Reading`] goes into a [`SourceTracker`], which relates it to earlier readings and turns stored
-//! times and cursors into [`Age`]s; [`judge()`] makes a [`Verdict`] of that [`Evidence`] and a [`Policy`]; a
-//! [`SourceSnapshot`] carries the resulting [`Status`]es to whoever renders them.
+//! Data flows one way, from a store to the renderings:
+//!
+//! ```text
+//! store -- Reading --> SourceTracker -- SourceEvidence --> judge() -- Status --> SourceSnapshot --> metrics, JSON, page, table
+//!
+//! Reading         one snapshot of the store: its clock, its columns and a RecordSet of LeaseRecords
+//! SourceEvidence  for each lease an Observation: its Evidence (ages as bounds), or an ObservationFailure
+//! Verdict         authority, progress, state and reason, from one Observation and its Policy
+//! Status          a lease with its Verdict, Observation, Policy and AnomalyCounts
+//! SourceSnapshot  the Statuses of a source with the Health of the reading
+//! ```
+//!
+//! [`SourceTracker`] relates a reading to the readings before it and knows no policy. [`SourceEvaluator`] owns the tracker
+//! and the policies of a source, and passes the evidence to [`judge()`].
 
 mod age;
+mod anomaly;
 mod evidence;
 mod judge;
 mod label;
-mod lease_tracker;
 mod policy;
 #[cfg(test)]
 mod properties;
 mod record;
-mod registry;
 mod sentence;
 mod snapshot;
-mod source_tracker;
+mod source_evaluator;
 mod status;
 mod token;
-mod tracked_event;
+mod tracker;
 
-pub use age::{Age, Answer, At, Elapsed};
+pub use age::{Age, ReadInterval, Truth};
+pub use anomaly::AnomalyCounts;
 pub use evidence::{
-    AgeSource, DatedAge, Due, Evidence, HolderEvidence, Observation, Progress, ProgressEpoch, RemainingTtl, Tenure,
-    UnknownCause, Vacancy,
+    AgeSource, AuthorityEvidence, Due, EventAge, Evidence, Holder, LeaseEvidence, Observation, ObservationFailure,
+    Progress, ProgressEpoch, RejectedRecords, RemainingTtl, SourceEvidence, VacancyCause,
 };
 pub use judge::{Verdict, judge};
 pub use label::{Anomaly, Authority, Column, ProgressState, ReadFailure, Reason, RecordFault, State};
 pub use policy::{Alert, AlertSet, Clock, Kind, Policies, Policy, Rules, Work};
-pub use record::{Columns, Cursor, Epoch, LeaseRecord, Reading, RejectedRecord, StoreTime, TimeOutOfRange};
+pub use record::{Columns, Cursor, Epoch, LeaseRecord, Reading, RecordSet, RejectedRecord, StoreTime, TimeOutOfRange};
 pub use sentence::{Readable, Sentence};
-pub use snapshot::{Health, RejectedRecords, SourceSnapshot};
-pub use source_tracker::SourceTracker;
-pub use status::{Anomalies, Status};
+pub use snapshot::{Health, SourceSnapshot};
+pub use source_evaluator::SourceEvaluator;
+pub use status::Status;
 pub use token::{HolderToken, TokenKey};
+pub use tracker::SourceTracker;

@@ -106,10 +106,10 @@ impl Default for Policy {
 /// Gives the policy of a lease by its name, and names the leases that must be there.
 pub trait Policies: fmt::Debug + Send + Sync {
     /// The policy of a lease of this source.
-    fn of(&self, lease: &str) -> Arc<Policy>;
+    fn policy(&self, lease: &str) -> Arc<Policy>;
 
     /// Leases that keep their state even before they were ever seen.
-    fn expected(&self) -> Vec<Arc<str>>;
+    fn expected_leases(&self) -> Vec<Arc<str>>;
 }
 
 /// What holds for a whole source.

@@ -12,11 +12,11 @@ use super::*;
 struct OnePolicy(Arc<Policy>);
 
 impl Policies for OnePolicy {
-    fn of(&self, _: &str) -> Arc<Policy> {
+    fn policy(&self, _: &str) -> Arc<Policy> {
         Arc::clone(&self.0)
     }
 
-    fn expected(&self) -> Vec<Arc<str>> {
+    fn expected_leases(&self) -> Vec<Arc<str>> {
         vec!["expected".into()]
     }
 }
@@ -27,8 +27,8 @@ fn rules(kind: Kind, clock: Clock) -> Rules {
     Rules { kind, clock, clock_skew: Duration::from_secs(2), max_leases: 100, resolution: Duration::ZERO }
 }
 
-fn memory(rules: Rules, policy: Policy) -> SourceTracker {
-    SourceTracker::new("source".into(), rules, TokenKey::new(b"key"), Arc::new(OnePolicy(Arc::new(policy))))
+fn evaluator(rules: Rules, policy: Policy) -> SourceEvaluator {
+    SourceEvaluator::new("source".into(), rules, TokenKey::new(b"key"), Arc::new(OnePolicy(Arc::new(policy))))
 }
 
 fn micros(seconds: f64) -> Duration {
@@ -113,11 +113,22 @@ fn partly_rejected(columns: Columns, rows: Vec<LeaseRecord>) -> Reading {
         column: Column::Epoch,
         fault: RecordFault::OutOfRange,
     });
-    Reading { rejected: rejected.collect(), ..reading(columns, rows) }
+    let records = RecordSet { accepted: rows, rejected: rejected.collect(), ..RecordSet::default() };
+    Reading { records, ..reading(columns, Vec::new()) }
 }
 
-fn reading(columns: Columns, rows: Vec<LeaseRecord>) -> Reading {
-    Reading { store_now: store_time(0), columns, rows, rejected: Vec::new(), over_limit: 0, last_kept: None }
+fn reading(columns: Columns, accepted: Vec<LeaseRecord>) -> Reading {
+    Reading {
+        interval: instant(Duration::ZERO),
+        store_now: store_time(0),
+        clock_offset: 0.0,
+        columns,
+        records: RecordSet { accepted, ..RecordSet::default() },
+    }
+}
+
+const fn instant(at: Duration) -> ReadInterval {
+    ReadInterval { start: at, end: at }
 }
 
 proptest! {
@@ -127,14 +138,14 @@ proptest! {
     fn every_input_gives_exactly_one_state_that_follows_from_the_two_facts(
         kind in kind(), clock in clock(), policy in policy(), columns in columns(), readings in readings()
     ) {
-        let mut memory = memory(rules(kind, clock), policy);
+        let mut evaluator = evaluator(rules(kind, clock), policy);
         let mut now = Duration::ZERO;
         for (gap, rows) in readings {
             now += Duration::from_secs(gap);
             let failed = rows.is_none();
             let snapshot = match rows {
-                Some(rows) => memory.take_in(partly_rejected(columns, rows), At { began: now, ended: now }, Duration::ZERO, 0.0),
-                None => memory.failed(ReadFailure::Timeout, Duration::ZERO),
+                Some(rows) => evaluator.evaluate(Reading { interval: instant(now), ..partly_rejected(columns, rows) }, Duration::ZERO),
+                None => evaluator.fail(ReadFailure::Timeout, Duration::ZERO),
             };
             prop_assert!(snapshot.leases.is_sorted_by(|one, other| one.lease < other.lease));
             prop_assert!(snapshot.leases.iter().any(|status| &*status.lease == "expected"));
@@ -169,7 +180,7 @@ proptest! {
         steps in collection::vec((prop_oneof![Just(None), (0.0..400.0f64).prop_map(Some)], 0.001..400.0f64, 0.0..0.5f64), 1..12),
     ) {
         prop_assume!(with_time || with_cursor);
-        let mut memory = memory(rules(Kind::Standing, clock), Policy::default());
+        let mut evaluator = evaluator(rules(Kind::Standing, clock), Policy::default());
         let columns: Columns = [Column::Holder, Column::ProgressAt, Column::ProgressCursor].into_iter().collect();
         let mut now = 1_000.0;
         let mut event: f64 = 900.0;
@@ -182,7 +193,7 @@ proptest! {
                 cursor += 1;
             }
             let snapshot_at = now + length / 2.0;
-            let at = At { began: micros(now), ended: micros(now + length) };
+            let interval = ReadInterval { start: micros(now), end: micros(now + length) };
             now += length;
             let written = if clock == Clock::Holder { event + skew } else { event };
             let row = LeaseRecord {
@@ -194,14 +205,14 @@ proptest! {
                 ..LeaseRecord::default()
             };
             let reading =
-                Reading { store_now: store_time((snapshot_at * 1e6) as i64), ..reading(columns, vec![row]) };
-            let snapshot = memory.take_in(reading, at, Duration::ZERO, 0.0);
-            let Progress::Made { when, .. } = snapshot.leases[0].evidence().unwrap().progress else {
+                Reading { interval, store_now: store_time((snapshot_at * 1e6) as i64), ..reading(columns, vec![row]) };
+            let snapshot = evaluator.evaluate(reading, Duration::ZERO);
+            let Progress::Made { age: when, .. } = snapshot.leases[0].evidence().unwrap().progress else {
                 return Err(TestCaseError::fail("progress was made"));
             };
             let truth = micros(snapshot_at - event);
             let slack = Duration::from_micros(2);
-            prop_assert!(!when.basis.is_suspect(), "no clock is wrong: {when:?}");
+            prop_assert!(!when.source.is_clock_error(), "no clock is wrong: {when:?}");
             prop_assert!(when.age.lower() <= truth + slack, "{:?} is younger than {:?}", truth, when);
             prop_assert!(when.age.upper().is_none_or(|upper| truth <= upper + slack), "{:?} is older than {:?}", truth, when);
         }
@@ -215,7 +226,7 @@ proptest! {
     ) {
         let columns: Columns = Column::ALL.into_iter().collect();
         let tell = |renew: bool| {
-            let mut memory = memory(rules(Kind::Standing, clock), policy);
+            let mut evaluator = evaluator(rules(Kind::Standing, clock), policy);
             let mut now = 1_000;
             let mut told = Vec::new();
             for (step, (wait, cursor, progress_ago, due_ago)) in steps.iter().enumerate() {
@@ -237,9 +248,9 @@ proptest! {
                     ttl: None,
                     persistent: false,
                 };
-                let at = At { began: Duration::from_secs(now), ended: Duration::from_secs(now) };
-                let reading = Reading { store_now: here(0), ..reading(columns, vec![row]) };
-                let snapshot = memory.take_in(reading, at, Duration::ZERO, 0.0);
+                let interval = instant(Duration::from_secs(now));
+                let reading = Reading { interval, store_now: here(0), ..reading(columns, vec![row]) };
+                let snapshot = evaluator.evaluate(reading, Duration::ZERO);
                 let status = &snapshot.leases[0];
                 let held = status.verdict.authority == Authority::Held;
                 told.push((held, status.verdict.progress, status.evidence().unwrap().progress));
@@ -263,7 +274,7 @@ proptest! {
             None => Age::at_least(Duration::from_secs(lower)),
         };
         let (one, other) = (age(one), age(other));
-        if let Some(both) = one.reconciled(other, Duration::ZERO) {
+        if let Some(both) = one.intersection(other, Duration::ZERO) {
             for evidence in [one, other] {
                 prop_assert!(both.lower() >= evidence.lower());
                 prop_assert!(evidence.upper().is_none_or(|upper| both.upper().is_some_and(|both| both <= upper)));
@@ -271,7 +282,7 @@ proptest! {
         } else {
             prop_assert!(one.surely_after(other) || other.surely_after(one));
         }
-        prop_assert_eq!(one.reconciled(other, Duration::ZERO), other.reconciled(one, Duration::ZERO));
+        prop_assert_eq!(one.intersection(other, Duration::ZERO), other.intersection(one, Duration::ZERO));
     }
 
     #[test]
@@ -281,7 +292,7 @@ proptest! {
         let s = Duration::from_secs;
         let wide = Age::between(s(lower), s(lower + width));
         let narrow = Age::between(s(lower + cut.0.min(width)), s((lower + width).saturating_sub(cut.1).max(lower + cut.0.min(width))));
-        let answer = wide.older_than(s(limit));
-        prop_assert!(answer == Answer::CannotTell || narrow.older_than(s(limit)) == answer);
+        let answer = wide.exceeds(s(limit));
+        prop_assert!(answer == Truth::Unknown || narrow.exceeds(s(limit)) == answer);
     }
 }

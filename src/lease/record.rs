@@ -1,29 +1,30 @@
-//! What a store says of its leases: the reading contract as types.
+//! The reading contract as types: the output of a store and the input of the tracker.
 
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::age::ReadInterval;
 use super::label::{Column, RecordFault};
 
 /// An instant on the store's clock: microseconds since the Unix epoch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct StoreTime(i64);
 
-/// A time that no clock shows: before the year 1 or after 9999, infinite, or not a number.
+/// The error of a time before the year 1 or after 9999, an infinity, or not a number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TimeOutOfRange;
 
 impl StoreTime {
     const MICROS: i64 = 1_000_000;
-    /// 0001-01-01 and 10000-01-01, in Unix seconds. Milliseconds read as seconds land beyond the second.
+    /// 0001-01-01 and 10000-01-01 in Unix seconds. Milliseconds taken for seconds are mostly outside this range.
     const YEAR_1: i64 = -62_135_596_800;
     const YEAR_10000: i64 = 253_402_300_800;
 
     /// A whole number of seconds since the Unix epoch.
     ///
     /// # Errors
-    /// A year before 1 or after 9999.
+    /// The year is before 1 or after 9999.
     pub fn from_unix_seconds(seconds: i64) -> Result<Self, TimeOutOfRange> {
         if (Self::YEAR_1..Self::YEAR_10000).contains(&seconds) {
             Ok(Self(seconds * Self::MICROS))
@@ -35,7 +36,7 @@ impl StoreTime {
     /// Seconds since the Unix epoch with a fraction, rounded to the microsecond.
     ///
     /// # Errors
-    /// A year before 1 or after 9999, an infinity, or not a number.
+    /// The year is before 1 or after 9999, or `seconds` is infinite or not a number.
     pub fn from_unix_seconds_f64(seconds: f64) -> Result<Self, TimeOutOfRange> {
         #[expect(clippy::cast_precision_loss, clippy::cast_possible_truncation, reason = "the range is checked first")]
         if seconds >= Self::YEAR_1 as f64 && seconds < Self::YEAR_10000 as f64 {
@@ -48,7 +49,7 @@ impl StoreTime {
     /// Microseconds since the Unix epoch.
     ///
     /// # Errors
-    /// A year before 1 or after 9999.
+    /// The year is before 1 or after 9999.
     pub fn from_unix_micros(micros: i64) -> Result<Self, TimeOutOfRange> {
         Self::from_unix_seconds(micros.div_euclid(Self::MICROS)).map(|_| Self(micros))
     }
@@ -59,28 +60,28 @@ impl StoreTime {
         self.0
     }
 
-    /// Seconds since the Unix epoch, as Prometheus writes times.
+    /// Seconds since the Unix epoch, the unit of times in Prometheus.
     #[must_use]
     #[expect(clippy::cast_precision_loss, reason = "microseconds of these years fit 53 bits to within one")]
     pub fn unix_seconds(self) -> f64 {
         self.0 as f64 / Self::MICROS as f64
     }
 
-    /// How many microseconds this lies after `earlier`; negative if before.
+    /// The microseconds from `earlier` to this time; negative if `earlier` is later.
     #[must_use]
     pub const fn micros_since(self, earlier: Self) -> i64 {
         // The range of a StoreTime makes the difference fit.
         self.0 - earlier.0
     }
 
-    /// This instant less some time; `None` if that is before all years.
+    /// The time `less` before this one; `None` if it is out of range.
     #[must_use]
     pub fn minus(self, less: Duration) -> Option<Self> {
         let micros = i64::try_from(less.as_micros()).ok()?;
         Self::from_unix_micros(self.0.checked_sub(micros)?).ok()
     }
 
-    /// This instant and some time more; the end of time if that is beyond it.
+    /// The time `more` after this one, limited to the end of the year 9999.
     #[must_use]
     pub fn plus(self, more: Duration) -> Self {
         let micros = i64::try_from(more.as_micros()).unwrap_or(i64::MAX);
@@ -88,7 +89,7 @@ impl StoreTime {
     }
 }
 
-/// The authority epoch, the fencing token: grows by one with each acquisition, never reused.
+/// The authority epoch, also called fencing token: grows by one with each acquisition and is never reused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Epoch(pub u64);
 
@@ -98,7 +99,7 @@ impl fmt::Display for Epoch {
     }
 }
 
-/// How far the work has come, as the store writes it. Only whether it changed matters.
+/// A value that changes with each progress. Cursors are compared for equality only.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Cursor {
     /// A number.
@@ -107,50 +108,50 @@ pub enum Cursor {
     Text(Box<str>),
 }
 
-/// One row of a reading: a lease and one of its holders. What is `None` is not known, never zero.
+/// The record of one lease and one of its holders in a reading. `None` means "not known", never zero.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LeaseRecord {
-    /// The lease's name; `None` in the row that only carries the clock.
+    /// The lease's name; `None` in a record that only carries the store's clock.
     pub lease: Option<Arc<str>>,
-    /// The holder's name, never shown; `None` or empty once released.
+    /// The holder's name, which is never shown; `None` or empty after a release.
     pub holder: Option<Box<str>>,
     /// The authority epoch.
     pub epoch: Option<Epoch>,
-    /// When this holder acquired the lease.
+    /// When the holder acquired the lease.
     pub acquired_at: Option<StoreTime>,
-    /// When this holder last renewed it.
+    /// When the holder last renewed the lease.
     pub renewed_at: Option<StoreTime>,
-    /// When it expires.
+    /// When the lease expires.
     pub expires_at: Option<StoreTime>,
-    /// How long after a renewal it expires.
+    /// How long after a renewal the lease expires.
     pub ttl: Option<Duration>,
-    /// Whether the store lets the record stay for ever, though those of its source should go with their time to live.
+    /// Whether the record has no TTL in a store whose records should have one, so that the lease never expires.
     pub persistent: bool,
-    /// When progress was last made.
+    /// When the last progress was made.
     pub progress_at: Option<StoreTime>,
-    /// Under which epoch it was made.
+    /// The epoch under which the last progress was made.
     pub progress_epoch: Option<Epoch>,
-    /// How far the work has come.
+    /// A value that changes with each progress.
     pub progress_cursor: Option<Cursor>,
-    /// How much should be done now.
+    /// How much work is due now.
     pub due: Option<u64>,
-    /// Since when the oldest due work has waited.
+    /// Since when the oldest due work has been due.
     pub oldest_due_at: Option<StoreTime>,
 }
 
-/// A row that could not be used, and why. It costs its own lease alone.
+/// A record that cannot be used, and why. It affects no lease but its own.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RejectedRecord {
-    /// The lease, where the row still told its name.
+    /// The lease, if the record names it.
     pub lease: Option<Arc<str>>,
     /// The column at fault.
     pub column: Column,
-    /// What is wrong with it.
+    /// The fault.
     pub fault: RecordFault,
 }
 
-/// Which columns of the contract a source returns. A column that it never returns is not reported; a NULL in one that
-/// it does is not known.
+/// The columns of the contract that a source returns. A column that the source does not return is not reported; a NULL
+/// in a column that it returns is not known.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Columns(u16);
 
@@ -167,13 +168,13 @@ impl Columns {
         self.0 & (1 << column as u16) != 0
     }
 
-    /// Whether the source says anything of when a lease expires.
+    /// Whether the source reports when a lease expires.
     #[must_use]
     pub const fn has_expiry(self) -> bool {
         self.has(Column::ExpiresAt) || self.has(Column::TtlSeconds)
     }
 
-    /// Whether the source says anything of progress.
+    /// Whether the source reports progress.
     #[must_use]
     pub const fn has_progress(self) -> bool {
         self.has(Column::ProgressAt) || self.has(Column::ProgressCursor)
@@ -186,19 +187,30 @@ impl FromIterator<Column> for Columns {
     }
 }
 
-/// All records of one source from one snapshot, with the store's own clock in it.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// The records of a reading, within the limits of the source.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RecordSet {
+    /// The usable records, by lease name.
+    pub accepted: Vec<LeaseRecord>,
+    /// The unusable records. One with [`RecordFault::OverLimit`] stands for records of its lease that were left out.
+    pub rejected: Vec<RejectedRecord>,
+    /// How many other records were left out because they are over a limit.
+    pub over_limit: u64,
+    /// The last lease by name that was kept, if the leases after it were left out.
+    pub last_kept: Option<Arc<str>>,
+}
+
+/// One reading of a source: all its records and the store's clock, from one snapshot of the store.
+#[derive(Clone, Debug, PartialEq)]
 pub struct Reading {
-    /// The store's clock, in the same snapshot.
+    /// When the snapshot was made, on the exporter's monotonic clock.
+    pub interval: ReadInterval,
+    /// The store's clock in the snapshot.
     pub store_now: StoreTime,
+    /// The difference between the store's clock and the exporter's, in seconds; positive if the store's is ahead.
+    pub clock_offset: f64,
     /// The columns that the source returns.
     pub columns: Columns,
-    /// The leases and their holders, by the lease's name.
-    pub rows: Vec<LeaseRecord>,
-    /// Rows that could not be used. One with [`RecordFault::OverLimit`] says that its lease has more rows than are here.
-    pub rejected: Vec<RejectedRecord>,
-    /// How many other rows were left out, because they are beyond a limit.
-    pub over_limit: u64,
-    /// The last lease by name that was looked at, if others after it were left out.
-    pub last_kept: Option<Arc<str>>,
+    /// The records.
+    pub records: RecordSet,
 }

@@ -3,9 +3,9 @@
 use std::fmt::{self, Display, Formatter};
 use std::time::Duration;
 
-use super::age::Answer;
+use super::age::Truth;
 use super::evidence::{
-    DatedAge, Due, Evidence, HolderEvidence, Observation, Progress, ProgressEpoch, RemainingTtl, Tenure, UnknownCause,
+    AuthorityEvidence, Due, EventAge, Evidence, Holder, ObservationFailure, Progress, ProgressEpoch, RemainingTtl,
 };
 use super::label::{Authority, Reason};
 use super::policy::{Policy, Rules, Work};
@@ -52,37 +52,39 @@ impl Display for Sentence<'_> {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         let status = self.0;
         let evidence = match &status.observation {
-            Observation::Known(evidence) => evidence,
-            Observation::Unknown(why) => return unseen(*why, status.verdict.reason, f),
+            Ok(evidence) => evidence,
+            Err(why) => return unseen(*why, status.verdict.reason, f),
         };
-        match &evidence.tenure {
-            Tenure::Holder(holding) => {
-                holder(holding, status.verdict.authority, f)?;
+        match &evidence.authority {
+            AuthorityEvidence::Holder(holder) => {
+                write_holder(holder, status.verdict.authority, f)?;
                 f.write_str(", ")?;
             }
-            Tenure::Vacant { .. } => {}
+            AuthorityEvidence::Vacant { .. } => {}
         }
         because(status.verdict.reason, evidence, &status.policy, f)
     }
 }
 
-fn unseen(why: UnknownCause, reason: Reason, f: &mut Formatter<'_>) -> fmt::Result {
+fn unseen(why: ObservationFailure, reason: Reason, f: &mut Formatter<'_>) -> fmt::Result {
     match why {
-        UnknownCause::Record(column) => write!(f, "the record breaks the contract in its column `{column}`"),
-        UnknownCause::Duplicate => {
+        ObservationFailure::InvalidRecord(column) => {
+            write!(f, "the record breaks the contract in its column `{column}`")
+        }
+        ObservationFailure::DuplicateRecord => {
             f.write_str("the store has several records of this lease, and only one can be right")
         }
-        UnknownCause::LeftOut => {
+        ObservationFailure::LeaseOverLimit => {
             f.write_str("the source has more leases than `max_leases`, and this one was not looked at")
         }
-        UnknownCause::MembersLeftOut => {
+        ObservationFailure::MembersOverLimit => {
             write!(
                 f,
                 "the source has more than {} records of this lease, and the rest was not looked at",
                 Rules::MAX_MEMBERS
             )
         }
-        UnknownCause::Source(_) => f.write_str(match reason {
+        ObservationFailure::Source(_) => f.write_str(match reason {
             Reason::StoreUnreachable => "the store could not be reached, so nothing is known now",
             Reason::StoreTimeout => "the store did not answer in time, so nothing is known now",
             Reason::StoreRefused => "the store answered with an error, so nothing is known now",
@@ -93,22 +95,22 @@ fn unseen(why: UnknownCause, reason: Reason, f: &mut Formatter<'_>) -> fmt::Resu
 }
 
 /// Who holds it and since when: "renewed 2s ago by 3f9c…", or whose time is up.
-fn holder(holding: &HolderEvidence, authority: Authority, f: &mut Formatter<'_>) -> fmt::Result {
-    if let (Authority::Expired, RemainingTtl::Micros { at_most, .. }) = (authority, holding.left) {
+fn write_holder(holder: &Holder, authority: Authority, f: &mut Formatter<'_>) -> fmt::Result {
+    if let (Authority::Expired, RemainingTtl::Micros { at_most, .. }) = (authority, holder.remaining_ttl) {
         f.write_str("the lease")?;
-        if let Some(token) = &holding.holder {
+        if let Some(token) = &holder.token {
             write!(f, " of {}…", token.short())?;
         }
         return write!(f, " expired {} ago", Readable(Duration::from_micros(at_most.min(0).unsigned_abs())));
     }
-    match holding.renewed.shown() {
+    match holder.renewed.display_age() {
         Some(age) => write!(f, "renewed {} ago", Readable(age))?,
         None => f.write_str("held")?,
     }
-    if let Some(token) = &holding.holder {
+    if let Some(token) = &holder.token {
         write!(f, " by {}…", token.short())?;
     }
-    match holding.others.len() {
+    match holder.others.len() {
         0 => Ok(()),
         more => write!(f, " and {more} more"),
     }
@@ -116,16 +118,16 @@ fn holder(holding: &HolderEvidence, authority: Authority, f: &mut Formatter<'_>)
 
 /// Whether any of its times shows that a clock is wrong, and not only as exact as clocks are.
 fn clock_is_wrong(evidence: &Evidence) -> bool {
-    let of_tenure = match &evidence.tenure {
-        Tenure::Holder(holding) => [Some(holding.acquired), Some(holding.renewed)],
-        Tenure::Vacant { since, .. } => [Some(*since), None],
+    let of_tenure = match &evidence.authority {
+        AuthorityEvidence::Holder(holder) => [Some(holder.acquired), Some(holder.renewed)],
+        AuthorityEvidence::Vacant { since, .. } => [Some(*since), None],
     };
     let due = match evidence.due {
         Due::Waiting { oldest, .. } => oldest,
         Due::NotKnown | Due::Nothing => None,
     };
     let mut times = of_tenure.into_iter().chain([last(evidence), due]).flatten();
-    times.any(|time| time.basis.is_suspect())
+    times.any(|time| time.source.is_clock_error())
 }
 
 fn because(reason: Reason, evidence: &Evidence, policy: &Policy, f: &mut Formatter<'_>) -> fmt::Result {
@@ -169,11 +171,11 @@ fn because(reason: Reason, evidence: &Evidence, policy: &Policy, f: &mut Formatt
         Reason::NoProgress | Reason::NeverProgressed => {
             match (reason, last(evidence)) {
                 (Reason::NoProgress, Some(when)) => write!(f, "no progress for {}", at_least(&when))?,
-                _ => match &evidence.tenure {
-                    Tenure::Holder(holding) => {
-                        write!(f, "no progress since it was acquired {} ago", at_least(&holding.acquired))?;
+                _ => match &evidence.authority {
+                    AuthorityEvidence::Holder(holder) => {
+                        write!(f, "no progress since it was acquired {} ago", at_least(&holder.acquired))?;
                     }
-                    Tenure::Vacant { .. } => f.write_str("no progress")?,
+                    AuthorityEvidence::Vacant { .. } => f.write_str("no progress")?,
                 },
             }
             in_spite_of(evidence.due, policy.work, f)?;
@@ -208,7 +210,7 @@ fn because(reason: Reason, evidence: &Evidence, policy: &Policy, f: &mut Formatt
             false => "the times are too close to a limit, or to each other, to tell",
         }),
         Reason::ProgressWithoutAuthority => {
-            if matches!(evidence.tenure, Tenure::Vacant { .. }) {
+            if matches!(evidence.authority, AuthorityEvidence::Vacant { .. }) {
                 f.write_str("nobody holds it, ")?;
             }
             f.write_str("yet there was progress")?;
@@ -226,7 +228,7 @@ fn because(reason: Reason, evidence: &Evidence, policy: &Policy, f: &mut Formatt
 fn undone(evidence: &Evidence, policy: &Policy, f: &mut Formatter<'_>) -> fmt::Result {
     in_spite_of(evidence.due, policy.work, f)?;
     match evidence.due {
-        Due::Waiting { oldest: Some(oldest), .. } if oldest.age.older_than(policy.stall_after) == Answer::Yes => {
+        Due::Waiting { oldest: Some(oldest), .. } if oldest.age.exceeds(policy.stall_after) == Truth::True => {
             write!(f, "; the limit is {}", Readable(policy.stall_after))
         }
         Due::NotKnown if policy.work != Work::Unstated => {
@@ -246,9 +248,9 @@ fn in_spite_of(due: Due, work: Work, f: &mut Formatter<'_>) -> fmt::Result {
     }
 }
 
-fn last(evidence: &Evidence) -> Option<DatedAge> {
+fn last(evidence: &Evidence) -> Option<EventAge> {
     match evidence.progress {
-        Progress::Made { when, .. } => Some(when),
+        Progress::Made { age: when, .. } => Some(when),
         Progress::NotReported | Progress::Never | Progress::Incomplete => None,
     }
 }
@@ -258,7 +260,7 @@ fn last_progress(evidence: &Evidence, f: &mut Formatter<'_>) -> fmt::Result {
         Progress::NotReported => f.write_str("the source says nothing of progress"),
         Progress::Never => f.write_str("no progress is recorded"),
         Progress::Incomplete => f.write_str("the record of the last progress is incomplete"),
-        Progress::Made { when, epoch, under, .. } => {
+        Progress::Made { age: when, epoch, epoch_relation: under, .. } => {
             write!(f, "last progress {} ago", at_least(&when))?;
             match (under, epoch) {
                 (ProgressEpoch::Earlier, Some(epoch)) => write!(f, " under the earlier epoch {epoch}"),
@@ -270,7 +272,7 @@ fn last_progress(evidence: &Evidence, f: &mut Formatter<'_>) -> fmt::Result {
 }
 
 /// An age, saying so where only its lower bound is known.
-fn at_least(when: &DatedAge) -> String {
+fn at_least(when: &EventAge) -> String {
     let lower = Readable(when.age.lower());
     if when.age.upper().is_some() { lower.to_string() } else { format!("at least {lower}") }
 }
@@ -283,7 +285,7 @@ fn waiting(due: Due, lead: &str, f: &mut Formatter<'_>) -> fmt::Result {
         Some(count) => write!(f, "{lead}{count} are due")?,
         None => write!(f, "{lead}work is due")?,
     }
-    match oldest.and_then(|oldest| oldest.shown()) {
+    match oldest.and_then(|oldest| oldest.display_age()) {
         Some(age) if count == Some(1) => write!(f, ", for {}", Readable(age)),
         Some(age) => write!(f, ", the oldest for {}", Readable(age)),
         None => Ok(()),

@@ -1,50 +1,51 @@
-//! One lease as it is shown.
+//! The status of one lease.
 
 use std::sync::Arc;
 
-use super::evidence::{Evidence, HolderEvidence, Observation, Tenure, UnknownCause};
+use super::anomaly::AnomalyCounts;
+use super::evidence::{AuthorityEvidence, Evidence, Holder, Observation, ObservationFailure};
 use super::judge::Verdict;
-use super::label::{Anomaly, ReadFailure};
+use super::label::ReadFailure;
 use super::policy::Policy;
 use super::record::Epoch;
 
-/// One lease as it is shown: the verdict with all that it was made from, so that every rendering says the same.
+/// The status of one lease: its verdict with the evidence and the policy that led to it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Status {
     /// The lease's name.
     pub lease: Arc<str>,
-    /// Authority, progress, the state that follows, and why.
+    /// Authority, progress, state and reason.
     pub verdict: Verdict,
-    /// What that was made from.
+    /// The evidence, or why there is none.
     pub observation: Observation,
-    /// The limits that it was judged by.
+    /// The policy of the lease.
     pub policy: Arc<Policy>,
-    /// What has been noticed of this lease since the exporter started.
-    pub anomalies: Anomalies,
+    /// The anomalies since the exporter started.
+    pub anomalies: AnomalyCounts,
 }
 
 impl Status {
-    /// A lease of a source that could not be read: nothing is known of it now.
+    /// The status of a lease whose source could not be read.
     #[must_use]
-    pub const fn unread(lease: Arc<str>, failure: ReadFailure, policy: Arc<Policy>, anomalies: Anomalies) -> Self {
-        let why = UnknownCause::Source(failure);
-        Self { lease, verdict: Verdict::unseen(why), observation: Observation::Unknown(why), policy, anomalies }
+    pub const fn unread(lease: Arc<str>, failure: ReadFailure, policy: Arc<Policy>, anomalies: AnomalyCounts) -> Self {
+        let failure = ObservationFailure::Source(failure);
+        Self { lease, verdict: Verdict::unobserved(failure), observation: Err(failure), policy, anomalies }
     }
 
-    /// What is known of the lease, if it could be looked at.
+    /// The evidence, if there is any.
     #[must_use]
     pub const fn evidence(&self) -> Option<&Evidence> {
         match &self.observation {
-            Observation::Known(evidence) => Some(evidence),
-            Observation::Unknown(_) => None,
+            Ok(evidence) => Some(evidence),
+            Err(_) => None,
         }
     }
 
-    /// What is known of its holder, if its record names one.
+    /// The holder, if the record names one.
     #[must_use]
-    pub const fn holding(&self) -> Option<&HolderEvidence> {
-        match self.evidence() {
-            Some(Evidence { tenure: Tenure::Holder(holding), .. }) => Some(holding),
+    pub const fn holder(&self) -> Option<&Holder> {
+        match &self.observation {
+            Ok(Evidence { authority: AuthorityEvidence::Holder(holder), .. }) => Some(holder),
             _ => None,
         }
     }
@@ -52,27 +53,10 @@ impl Status {
     /// The authority epoch in force, or the last epoch of a released lease.
     #[must_use]
     pub const fn epoch(&self) -> Option<Epoch> {
-        match self.evidence() {
-            Some(Evidence { tenure: Tenure::Vacant { epoch, .. }, .. }) => *epoch,
-            Some(Evidence { tenure: Tenure::Holder(holding), .. }) => holding.epoch,
-            None => None,
+        match &self.observation {
+            Ok(Evidence { authority: AuthorityEvidence::Vacant { epoch, .. }, .. }) => *epoch,
+            Ok(Evidence { authority: AuthorityEvidence::Holder(holder), .. }) => holder.epoch,
+            Err(_) => None,
         }
-    }
-}
-
-/// How often each anomaly was noticed.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Anomalies([u32; Anomaly::ALL.len()]);
-
-impl Anomalies {
-    /// How often this one was.
-    #[must_use]
-    pub fn of(&self, anomaly: Anomaly) -> u64 {
-        self.0[anomaly as usize].into()
-    }
-
-    /// Counts one.
-    pub const fn count(&mut self, anomaly: Anomaly) {
-        self.0[anomaly as usize] = self.0[anomaly as usize].saturating_add(1);
     }
 }

@@ -14,7 +14,7 @@ use crate::lease::Status;
 
 /// A body as it is sent.
 #[derive(Debug)]
-pub enum Encoded {
+pub enum EncodedText {
     /// The text, in pieces.
     Plain(Vec<Bytes>),
     /// The text, in pieces that are made as they are sent.
@@ -57,18 +57,18 @@ pub(super) async fn metrics(
     format: Format,
     encoding: Encoding,
     rest: Vec<Bytes>,
-) -> Encoded {
+) -> EncodedText {
     let sources: Vec<_> = readings.iter().map(|reading| Arc::clone(&reading.metrics)).collect();
     if leases(readings) <= WHOLE {
         return encoded(exposition.text(format, sources, rest).collect(), encoding);
     }
     if encoding != Encoding::Identity {
         if let Some(stream) = compressed(exposition, readings, &sources, format, &rest).await {
-            return Encoded::Gzip(stream);
+            return EncodedText::Gzip(stream);
         }
         tracing::error!("the metrics could not be compressed, and are sent as they are");
     }
-    Encoded::Lazy(LazyText {
+    EncodedText::Lazy(LazyText {
         pieces: Box::new(exposition.text(format, sources, rest)),
         retained: readings.iter().map(retained).collect(),
     })
@@ -98,7 +98,7 @@ async fn compressed(
 }
 
 /// The JSON document of these readings. `None` if it could not be compressed.
-pub async fn json(readings: &[Arc<CachedReading>], encoding: Encoding) -> Option<Encoded> {
+pub async fn json(readings: &[Arc<CachedReading>], encoding: Encoding) -> Option<EncodedText> {
     let snapshots = readings.iter().map(|reading| Arc::clone(&reading.snapshot)).collect();
     let pieces = json::DocumentChunks::new(snapshots);
     if leases(readings) <= WHOLE {
@@ -106,7 +106,7 @@ pub async fn json(readings: &[Arc<CachedReading>], encoding: Encoding) -> Option
     }
     if encoding == Encoding::Identity {
         let retained = readings.iter().map(retained).collect();
-        return Some(Encoded::Lazy(LazyText { pieces: Box::new(pieces), retained }));
+        return Some(EncodedText::Lazy(LazyText { pieces: Box::new(pieces), retained }));
     }
     let mut parts = Vec::with_capacity(readings.len());
     for reading in readings {
@@ -122,20 +122,20 @@ pub async fn json(readings: &[Arc<CachedReading>], encoding: Encoding) -> Option
         document.push(part);
     }
     document.push(&after);
-    gzip::stream(document, &[]).ok().map(Encoded::Gzip)
+    gzip::stream(document, &[]).ok().map(EncodedText::Gzip)
 }
 
 /// A text as it is sent to a client that accepts this encoding.
 #[must_use]
-pub fn encoded(text: Vec<Bytes>, encoding: Encoding) -> Encoded {
+pub fn encoded(text: Vec<Bytes>, encoding: Encoding) -> EncodedText {
     if !encoding.compresses(text.iter().map(|piece| piece.len() as u64).sum()) {
-        return Encoded::Plain(text);
+        return EncodedText::Plain(text);
     }
     match metrics::gzip(&text) {
-        Ok(stream) => Encoded::Gzip(stream),
+        Ok(stream) => EncodedText::Gzip(stream),
         Err(error) => {
             tracing::error!(%error, "a response could not be compressed, and is sent as it is");
-            Encoded::Plain(text)
+            EncodedText::Plain(text)
         }
     }
 }

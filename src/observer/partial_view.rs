@@ -23,10 +23,10 @@ pub struct PartialView {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WaitLimit {
     /// For a second: a client that asks again soon misses nothing.
-    Briefly,
+    Short,
     /// For a second longer than the last reading took, where that is too old to be shown: a client that does not ask
     /// again would never see a slow source.
-    AsLongAsUsual,
+    LastReadDuration,
 }
 
 /// A reading may take as long without anybody wondering.
@@ -36,8 +36,8 @@ impl WaitLimit {
     /// For how long, where the last reading took `usual`, if it succeeded.
     pub(super) fn limit(self, usual: Option<Duration>) -> Duration {
         match self {
-            Self::Briefly => MOMENT,
-            Self::AsLongAsUsual => MOMENT.saturating_add(usual.unwrap_or_default()),
+            Self::Short => MOMENT,
+            Self::LastReadDuration => MOMENT.saturating_add(usual.unwrap_or_default()),
         }
     }
 }

@@ -16,7 +16,7 @@ use super::shared_once::SharedOnce;
 use super::{CachedReading, ReadOverrun, SourceSetup};
 use crate::clock;
 use crate::history::History;
-use crate::lease::{ReadFailure, SourceSnapshot, SourceTracker};
+use crate::lease::{ReadFailure, SourceEvaluator, SourceSnapshot};
 use crate::store::{ReadError, ReadResult, Store};
 
 /// How long a read that ends at its deadline may take to be given up, tracked and judged.
@@ -31,7 +31,7 @@ const FEW: u64 = 500;
 
 /// A reading in flight.
 #[derive(Clone, Debug)]
-pub(super) struct InFlight {
+pub(super) struct PendingRead {
     began: Instant,
     landing: watch::Receiver<Option<Arc<CachedReading>>>,
     /// The view for those who cannot wait: that nothing is known. Made once, when the first of them needs it.
@@ -43,7 +43,7 @@ pub(super) enum PendingOrCached {
     /// A reading that is young enough to be shared.
     Cached(Arc<CachedReading>),
     /// A reading in flight.
-    Pending(InFlight),
+    Pending(PendingRead),
 }
 
 /// One source.
@@ -62,7 +62,7 @@ pub(super) struct Source {
 #[derive(Debug)]
 pub(super) struct Reader {
     store: Box<dyn Store>,
-    memory: SourceTracker,
+    evaluator: SourceEvaluator,
     history: History,
 }
 
@@ -77,7 +77,7 @@ struct LatestReading {
     asked: Instant,
     /// The latest reading and when it ended, until the next one begins.
     reading: Option<(Instant, Arc<CachedReading>)>,
-    in_flight: Option<InFlight>,
+    in_flight: Option<PendingRead>,
     /// Whether the last read failed, and why: so that the log tells changes alone.
     failing: Option<ReadFailure>,
 }
@@ -97,13 +97,13 @@ impl LatestReading {
 impl Source {
     /// A source that was never read.
     pub(super) fn new(source: SourceSetup) -> Self {
-        let SourceSetup { name, store, memory, timeout, reuse_for } = source;
-        let known = memory.unread(ReadFailure::Timeout, Duration::ZERO);
+        let SourceSetup { name, store, evaluator, timeout, reuse_for } = source;
+        let known = evaluator.unread(ReadFailure::Timeout, Duration::ZERO);
         Self {
             name,
             timeout,
             reuse_for,
-            reader: Arc::new(tokio::sync::Mutex::new(Reader { store, memory, history: History::default() })),
+            reader: Arc::new(tokio::sync::Mutex::new(Reader { store, evaluator, history: History::default() })),
             latest: LatestReading::new(known, History::default(), Instant::now(), None),
             compressed: Arc::default(),
         }
@@ -123,10 +123,10 @@ impl Source {
     /// The source that follows this one and is read as before: it keeps the store, with its open connection, and what is
     /// known. `reader` is this source's own, held still.
     pub(super) fn followed_by(&self, reader: &mut Reader, source: SourceSetup) -> Self {
-        let SourceSetup { name, store: _, mut memory, timeout, reuse_for } = source;
-        memory.inherit(&mut reader.memory);
-        reader.memory = memory;
-        let known = reader.memory.unread(ReadFailure::Timeout, Duration::ZERO);
+        let SourceSetup { name, store: _, mut evaluator, timeout, reuse_for } = source;
+        evaluator.inherit(&mut reader.evaluator);
+        reader.evaluator = evaluator;
+        let known = reader.evaluator.unread(ReadFailure::Timeout, Duration::ZERO);
         let (failing, asked) = {
             let latest = self.latest();
             (latest.failing, latest.asked)
@@ -161,7 +161,7 @@ impl Source {
             return PendingOrCached::Cached(Arc::clone(reading));
         }
         let (sender, landing) = watch::channel(None);
-        let reading = InFlight { began: Instant::now(), landing, unread: Arc::default() };
+        let reading = PendingRead { began: Instant::now(), landing, unread: Arc::default() };
         latest.in_flight = Some(reading.clone());
         if latest.failing != Some(ReadFailure::Timeout) {
             latest.asked = reading.began;
@@ -178,7 +178,7 @@ impl Source {
         let result = read_contained(&mut *reader.store, deadline).await;
         let took = began.elapsed();
         let failure = result.as_ref().err().map(|error| (error.failure(), error.to_string()));
-        let leases = result.as_ref().map_or(reader.memory.leases(), |taken| taken.reading.rows.len()) as u64;
+        let leases = result.as_ref().map_or(reader.evaluator.leases(), |taken| taken.records.accepted.len()) as u64;
         let source = Arc::clone(&self);
         let take_in = move || source.taken_in(&mut reader, result, took);
         let reading = if leases <= FEW {
@@ -203,12 +203,12 @@ impl Source {
 
     fn taken_in(&self, reader: &mut Reader, result: ReadResult, took: Duration) -> Arc<CachedReading> {
         // The ages of a reading are as of its snapshot.
-        let at = result.as_ref().map_or_else(|_| clock::monotonic(), |taken| taken.at.ended);
+        let at = result.as_ref().map_or_else(|_| clock::monotonic(), |taken| taken.interval.end);
         let snapshot = match result {
-            Ok(taken) => reader.memory.take_in(taken.reading, taken.at, took, taken.clock_offset),
-            Err(error) => reader.memory.failed(error.failure(), took),
+            Ok(taken) => reader.evaluator.evaluate(taken, took),
+            Err(error) => reader.evaluator.fail(error.failure(), took),
         };
-        reader.history.take_in(&snapshot, at);
+        reader.history.record(&snapshot, at);
         let latest = Arc::clone(&self.compressed);
         Arc::new(CachedReading::of_source(Arc::new(snapshot), reader.history.clone(), at, latest))
     }
@@ -231,7 +231,7 @@ impl Source {
 
     /// Waits for a reading in flight until `deadline`. A request that cannot wait any longer is told that nothing is known;
     /// the reading goes on, and nothing of this is counted or kept.
-    pub(super) async fn landed(&self, mut reading: InFlight, deadline: Instant) -> Arc<CachedReading> {
+    pub(super) async fn landed(&self, mut reading: PendingRead, deadline: Instant) -> Arc<CachedReading> {
         let landed = timeout_at(deadline, reading.landing.wait_for(Option::is_some)).await;
         match landed.map(|landed| landed.ok().and_then(|reading| reading.clone())) {
             Ok(Some(landed)) => landed,
@@ -241,7 +241,7 @@ impl Source {
     }
 
     /// The view that nothing is known, made once for each reading in flight and shared by all who cannot wait for it.
-    async fn unread(&self, reading: &InFlight, failure: ReadFailure) -> Arc<CachedReading> {
+    async fn unread(&self, reading: &PendingRead, failure: ReadFailure) -> Arc<CachedReading> {
         let (known, history) = {
             let latest = self.latest();
             (Arc::clone(&latest.known), latest.history.clone())
@@ -271,8 +271,8 @@ impl Source {
         };
         let limit = {
             let latest = self.latest();
-            let waiting = if latest.standing().is_some() { WaitLimit::Briefly } else { waiting };
-            waiting.limit(latest.known.health.read_in())
+            let waiting = if latest.standing().is_some() { WaitLimit::Short } else { waiting };
+            waiting.limit(latest.known.health.read_duration())
         };
         let landing = timeout_at(deadline.min(reading.began + limit), reading.landing.wait_for(Option::is_some));
         match landing.await.map(|landed| landed.ok().and_then(|reading| reading.clone())) {
@@ -294,7 +294,7 @@ impl Source {
     }
 
     /// The view while a reading takes longer: the reading before it, for a while, and then that nothing is known.
-    async fn view_in_flight(&self, reading: &InFlight) -> PartialView {
+    async fn view_in_flight(&self, reading: &PendingRead) -> PartialView {
         let unanswered = {
             let latest = self.latest();
             let unanswered = Some(latest.asked.elapsed());

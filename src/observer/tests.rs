@@ -10,10 +10,10 @@ use tokio::time::timeout_at;
 
 use super::*;
 use crate::lease::{
-    At, Clock, Columns, Epoch, Kind, LeaseRecord, Policies, Policy, ReadFailure, Reading, Reason, Rules, State,
-    StoreTime, TokenKey,
+    Clock, Columns, Epoch, Kind, LeaseRecord, Policies, Policy, ReadFailure, ReadInterval, Reading, Reason, RecordSet,
+    Rules, SourceEvaluator, State, StoreTime, TokenKey,
 };
-use crate::store::{ReadError, ReadOutput, ReadResult};
+use crate::store::{ReadError, ReadResult};
 
 /// What a store does when it is read.
 #[derive(Clone, Copy, Debug)]
@@ -38,14 +38,14 @@ impl Store for Fake {
         Box::pin(async move {
             match does {
                 Does::Answer(takes) => match timeout_at(deadline, tokio::time::sleep(takes)).await {
-                    Ok(()) => Ok(taken(read as u64)),
+                    Ok(()) => Ok(reading(read as u64)),
                     Err(_) => Err(ReadError::Timeout("slow".into())),
                 },
                 Does::Fail => Err(ReadError::Refused("no".into())),
                 Does::Panic => panic!("a store that panics"),
                 Does::IgnoreTheDeadline => {
                     tokio::time::sleep(Duration::from_secs(3_600)).await;
-                    Ok(taken(read as u64))
+                    Ok(reading(read as u64))
                 }
             }
         })
@@ -53,7 +53,7 @@ impl Store for Fake {
 }
 
 /// A reading with one lease, whose epoch is the number of the read.
-fn taken(read: u64) -> ReadOutput {
+fn reading(read: u64) -> Reading {
     let now = StoreTime::from_unix_seconds(1_800_000_000).unwrap();
     let row = LeaseRecord {
         lease: Some("a".into()),
@@ -64,27 +64,20 @@ fn taken(read: u64) -> ReadOutput {
         progress_epoch: Some(Epoch(read)),
         ..LeaseRecord::default()
     };
-    let reading = Reading {
-        store_now: now,
-        columns: Columns::all(),
-        rows: vec![row],
-        rejected: Vec::new(),
-        over_limit: 0,
-        last_kept: None,
-    };
-    let at = At { began: Duration::from_secs(read), ended: Duration::from_secs(read) };
-    ReadOutput { reading, at, clock_offset: 0.0 }
+    let interval = ReadInterval { start: Duration::from_secs(read), end: Duration::from_secs(read) };
+    let records = RecordSet { accepted: vec![row], ..RecordSet::default() };
+    Reading { interval, store_now: now, clock_offset: 0.0, columns: Columns::all(), records }
 }
 
 #[derive(Debug)]
 struct Expecting;
 
 impl Policies for Expecting {
-    fn of(&self, _: &str) -> Arc<Policy> {
+    fn policy(&self, _: &str) -> Arc<Policy> {
         Arc::default()
     }
 
-    fn expected(&self) -> Vec<Arc<str>> {
+    fn expected_leases(&self) -> Vec<Arc<str>> {
         vec!["a".into()]
     }
 }
@@ -117,7 +110,7 @@ fn source(name: &str, does: Does) -> (SourceSetup, Handle) {
     let observable = SourceSetup {
         name: name.into(),
         store: Box::new(Fake { does: Arc::clone(&does), reads: Arc::clone(&reads) }),
-        memory: SourceTracker::new(name.into(), rules, TokenKey::new(b"key"), Arc::new(Expecting)),
+        evaluator: SourceEvaluator::new(name.into(), rules, TokenKey::new(b"key"), Arc::new(Expecting)),
         timeout: Duration::from_secs(5),
         reuse_for: Duration::from_secs(1),
     };
@@ -142,8 +135,8 @@ fn said(observed: &CachedReading) -> (State, Reason) {
     (verdict.state, verdict.reason)
 }
 
-fn plain(body: Encoded) -> String {
-    let Encoded::Plain(pieces) = body else { panic!("not plain: {body:?}") };
+fn plain(body: EncodedText) -> String {
+    let EncodedText::Plain(pieces) = body else { panic!("not plain: {body:?}") };
     String::from_utf8(pieces.concat()).unwrap()
 }
 
@@ -213,7 +206,7 @@ async fn a_short_deadline_is_unknown_in_its_own_answer_alone_and_neither_ends_no
     let patient = observer.observe(within(9.5)).await;
     assert_eq!(said(&patient[0]), ACTIVE);
     assert_eq!(patient[0].snapshot.health.failures, [0; ReadFailure::ALL.len()]);
-    assert_eq!(patient[0].history.of("a").len(), 1, "the impatient answer is no part of the history");
+    assert_eq!(patient[0].history.periods("a").len(), 1, "the impatient answer is no part of the history");
     assert_eq!(said(&observer.observe(within(0.0005)).await[0]), ACTIVE, "the reading is shared");
     assert_eq!(source.reads(), 1);
 }
@@ -291,14 +284,14 @@ async fn a_continued_source_keeps_its_store_and_what_is_known_and_any_other_begi
     let (continued, unused) = source("source-1", Does::Fail);
     let (anew, fresh) = source("source-2", Does::Fail);
     let (added, _) = source("source-3", Does::Answer(Duration::ZERO));
-    let sources = vec![(added, Continuity::Continued), (anew, Continuity::Anew), (continued, Continuity::Continued)];
+    let sources = vec![(added, Continuity::Continue), (anew, Continuity::Restart), (continued, Continuity::Continue)];
     let after = before.followed_by(Exposition::without(|_| false), sources).await.unwrap();
     let observed = after.observe(within(1.0)).await;
     let names: Vec<_> = observed.iter().map(|observed| &*observed.snapshot.source).collect();
     assert_eq!(names, ["source-3", "source-2", "source-1"], "in the order of the new configuration");
     assert_eq!(observed.iter().map(|observed| said(observed)).collect::<Vec<_>>(), [ACTIVE, REFUSED, ACTIVE]);
     assert_eq!((kept.reads(), unused.reads(), fresh.reads()), (2, 0, 1));
-    let epoch = |observed: &CachedReading| observed.snapshot.leases[0].holding().unwrap().epoch;
+    let epoch = |observed: &CachedReading| observed.snapshot.leases[0].holder().unwrap().epoch;
     assert_eq!(epoch(&observed[2]), Some(Epoch(2)), "read again by the same store");
 }
 
@@ -313,7 +306,7 @@ async fn one_observer_follows_another_only_after_the_read_under_way_and_both_ans
     let fewer = Exposition::without(|family| family == "lease_epoch");
     let (continued, _) = source("source-1", Does::Fail);
     let began = Instant::now();
-    let after = before.followed_by(fewer, vec![(continued, Continuity::Continued)]).await.unwrap();
+    let after = before.followed_by(fewer, vec![(continued, Continuity::Continue)]).await.unwrap();
     assert_eq!(began.elapsed(), Duration::from_secs(1));
     assert_eq!(said(&under_way.await.unwrap()[0]), ACTIVE);
     store.now_does(Does::Answer(Duration::ZERO));
@@ -330,7 +323,7 @@ async fn one_observer_follows_another_only_after_the_read_under_way_and_both_ans
 async fn a_read_that_does_not_end_keeps_another_observer_from_following_and_no_look_from_being_answered() {
     let (before, [stuck, _]) = observer([Does::IgnoreTheDeadline, Does::Answer(Duration::ZERO)]);
     before.observe(within(1.0)).await;
-    let continued = || ["source-1", "source-2"].map(|name| (source(name, Does::Fail).0, Continuity::Continued)).into();
+    let continued = || ["source-1", "source-2"].map(|name| (source(name, Does::Fail).0, Continuity::Continue)).into();
     let following = before.followed_by(Exposition::without(|_| false), continued());
     let failed = tokio::time::timeout(Duration::from_secs(60), following).await.unwrap().unwrap_err();
     assert_eq!(&*failed.source_name, "source-1");
@@ -344,7 +337,7 @@ async fn a_source_that_is_not_there_any_more_is_forgotten() {
     before.observe(within(1.0)).await;
     let without = before.followed_by(Exposition::without(|_| false), Vec::new()).await.unwrap();
     let (back, _) = source("source-1", Does::Answer(Duration::ZERO));
-    let again = without.followed_by(Exposition::without(|_| false), vec![(back, Continuity::Continued)]).await.unwrap();
+    let again = without.followed_by(Exposition::without(|_| false), vec![(back, Continuity::Continue)]).await.unwrap();
     let observed = again.observe(within(1.0)).await;
-    assert_eq!(observed[0].snapshot.leases[0].holding().unwrap().epoch, Some(Epoch(1)), "the new store's first read");
+    assert_eq!(observed[0].snapshot.leases[0].holder().unwrap().epoch, Some(Epoch(1)), "the new store's first read");
 }

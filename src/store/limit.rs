@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use crate::lease::{Column, LeaseRecord, RecordFault, RejectedRecord, Rules};
+use crate::lease::{Column, LeaseRecord, RecordFault, RecordSet, RejectedRecord, Rules};
 
 #[cfg(test)]
 mod tests;
@@ -42,19 +42,6 @@ pub struct RecordLimiter {
     /// How many rows were looked at to find those beyond the bounds.
     #[cfg(test)]
     looked_at: usize,
-}
-
-/// The rows that are kept, by the lease's name, and how many were left out.
-#[derive(Debug)]
-pub struct CappedRecords {
-    /// Rows that can be used.
-    pub rows: Vec<LeaseRecord>,
-    /// Rows that cannot; and for each lease that has more rows than are kept, one that stands for one of those left out.
-    pub rejected: Vec<RejectedRecord>,
-    /// How many other rows were left out.
-    pub over_limit: u64,
-    /// The last lease by name that is kept, if others after it were left out.
-    pub last_kept: Option<Arc<str>>,
 }
 
 impl RecordLimiter {
@@ -108,7 +95,7 @@ impl RecordLimiter {
 
     /// The rows that are kept.
     #[must_use]
-    pub fn finish(mut self) -> CappedRecords {
+    pub fn finish(mut self) -> RecordSet {
         self.compact();
         let Self { rows, mut rejected, nameless: mut all_rejected, last_kept, incomplete, mut over_limit, .. } = self;
         all_rejected.append(&mut rejected);
@@ -119,7 +106,7 @@ impl RecordLimiter {
             column: Column::Lease,
             fault: RecordFault::OverLimit,
         }));
-        CappedRecords { rows, rejected: all_rejected, over_limit, last_kept }
+        RecordSet { accepted: rows, rejected: all_rejected, over_limit, last_kept }
     }
 
     const fn max_rows(&self) -> usize {

@@ -47,15 +47,15 @@ use std::pin::Pin;
 use thiserror::Error;
 use tokio::time::Instant;
 
-use crate::lease::{At, ReadFailure, Reading};
+use crate::lease::{ReadFailure, Reading};
 
-pub use limit::{CappedRecords, RecordLimiter, Scope};
+pub use limit::{RecordLimiter, Scope};
 pub use server::{Host, Identity, Password, PasswordFile, Server, Tls};
 pub use sql::Statement;
 pub use zone::{SessionZone, Zone, ZoneFault};
 
 /// What the future of a read gives.
-pub type ReadResult = Result<ReadOutput, ReadError>;
+pub type ReadResult = Result<Reading, ReadError>;
 
 /// One source's store.
 pub trait Store: fmt::Debug + Send {
@@ -66,17 +66,6 @@ pub trait Store: fmt::Debug + Send {
     /// # Errors
     /// See [`ReadError`].
     fn read(&mut self, deadline: Instant) -> Pin<Box<dyn Future<Output = ReadResult> + Send + '_>>;
-}
-
-/// A reading and when it was taken.
-#[derive(Debug)]
-pub struct ReadOutput {
-    /// The reading.
-    pub reading: Reading,
-    /// Between what moments, on the exporter's monotonic clock, the store's snapshot was made.
-    pub at: At,
-    /// How far the store's clock was ahead of the exporter's, in seconds.
-    pub clock_offset: f64,
 }
 
 /// Why a source could not be read. Its text names columns and tables, and files that the configuration names beside the

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use super::column::{Value, reported};
-use super::{CappedRecords, ReadError, ReadOutput, RecordLimiter, Scope};
-use crate::lease::{At, Column, LeaseRecord, Reading, RecordFault, RejectedRecord, StoreTime};
+use super::{ReadError, RecordLimiter, Scope};
+use crate::lease::{Column, LeaseRecord, ReadInterval, Reading, RecordFault, RejectedRecord, StoreTime};
 
 /// Rows as they are decoded.
 #[derive(Debug)]
@@ -83,17 +83,18 @@ impl Decoder {
         Ok(())
     }
 
-    /// All rows as one reading, whose snapshot was made at `at`, when the exporter's clock showed `wall_clock`.
+    /// All rows as one reading, whose snapshot was made within `interval`, when the exporter's clock showed `wall_clock`.
     ///
     /// # Errors
     /// There was no row, so there is no clock.
-    pub(super) fn finish(self, at: At, wall_clock: f64) -> Result<ReadOutput, ReadError> {
+    pub(super) fn finish(self, interval: ReadInterval, wall_clock: f64) -> Result<Reading, ReadError> {
         let store_now = self.store_now.ok_or_else(no_row)?;
-        let CappedRecords { rows, rejected, over_limit, last_kept } = self.rows.finish();
-        Ok(ReadOutput {
-            reading: Reading { store_now, columns: reported(&self.columns), rows, rejected, over_limit, last_kept },
-            at,
+        Ok(Reading {
+            interval,
+            store_now,
             clock_offset: store_now.unix_seconds() - wall_clock,
+            columns: reported(&self.columns),
+            records: self.rows.finish(),
         })
     }
 }

@@ -17,7 +17,7 @@ use super::reply::{self, Reply};
 use crate::expose::Encoding;
 use crate::expose::page::View;
 use crate::lease::SourceSnapshot;
-use crate::observer::{Encoded, PartialView, encoded};
+use crate::observer::{EncodedText, PartialView, encoded};
 
 /// How many requests may look at sources at once. They are short and wait for each other: a page that is open must not take
 /// the turn of a scrape.
@@ -41,9 +41,9 @@ impl Fragment {
         // Digits and letters alone are always a value of a header.
         let etag = HeaderValue::try_from(format!("W/\"{half:032x}\"")).unwrap_or(HeaderValue::from_static("W/\"\""));
         let (pieces, is_compressed) = match encoded(vec![html.into()], encoding) {
-            Encoded::Plain(pieces) => (pieces, false),
-            Encoded::Gzip(pieces) => (pieces, true),
-            Encoded::Lazy(text) => (text.pieces.collect(), false),
+            EncodedText::Plain(pieces) => (pieces, false),
+            EncodedText::Gzip(pieces) => (pieces, true),
+            EncodedText::Lazy(text) => (text.pieces.collect(), false),
         };
         Self { pieces, is_compressed, etag }
     }
@@ -54,7 +54,7 @@ impl Fragment {
             return reply::not_modified(self.etag.clone());
         }
         let pieces = self.pieces.clone();
-        let body = if self.is_compressed { Encoded::Gzip(pieces) } else { Encoded::Plain(pieces) };
+        let body = if self.is_compressed { EncodedText::Gzip(pieces) } else { EncodedText::Plain(pieces) };
         reply::fragment(body, Some(self.etag.clone()))
     }
 }

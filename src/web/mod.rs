@@ -55,7 +55,7 @@ use std::sync::Arc;
 use tokio::time::Instant;
 
 use crate::expose::{Encoding, Format};
-use crate::observer::{CachedReading, Encoded, NotConfigured, PartialView, SourceSelection, WaitLimit};
+use crate::observer::{CachedReading, EncodedText, NotConfigured, PartialView, SourceSelection, WaitLimit};
 
 pub use authenticator::Authenticator;
 pub use body::ResponseBody;
@@ -85,8 +85,11 @@ pub trait Content: Send + Sync + 'static {
     fn configured(&self, sources: &SourceSelection) -> Result<(), NotConfigured>;
 
     /// The metrics, in pieces that are sent one after the other without being joined.
-    fn metrics(&self, scrape: Scrape, deadline: Instant)
-    -> impl Future<Output = Result<Encoded, NotConfigured>> + Send;
+    fn metrics(
+        &self,
+        scrape: Scrape,
+        deadline: Instant,
+    ) -> impl Future<Output = Result<EncodedText, NotConfigured>> + Send;
 
     /// What the JSON is rendered from.
     fn readings(

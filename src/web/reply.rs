@@ -7,7 +7,7 @@ use hyper::header::{
 use hyper::{Response, StatusCode};
 
 use super::body::ResponseBody;
-use crate::observer::Encoded;
+use crate::observer::EncodedText;
 
 pub(super) const TEXT: &str = "text/plain; charset=utf-8";
 const JSON: &str = "application/json";
@@ -28,34 +28,34 @@ pub(super) fn content(content_type: &'static str, body: impl Into<ResponseBody>)
 }
 
 /// The metrics. The answer depends on what the client accepts, and a cache must know.
-pub(super) fn metrics(content_type: &'static str, body: Encoded) -> Reply {
+pub(super) fn metrics(content_type: &'static str, body: EncodedText) -> Reply {
     with(encoded(content_type, body), VARY, "Accept, Accept-Encoding")
 }
 
 /// Content that is sent compressed to who wants that.
-fn encoded(content_type: &'static str, body: Encoded) -> Reply {
+fn encoded(content_type: &'static str, body: EncodedText) -> Reply {
     let reply = match body {
-        Encoded::Plain(pieces) => content(content_type, pieces),
-        Encoded::Lazy(text) => without_length(content(content_type, text)),
-        Encoded::Gzip(pieces) => with(content(content_type, pieces), CONTENT_ENCODING, "gzip"),
+        EncodedText::Plain(pieces) => content(content_type, pieces),
+        EncodedText::Lazy(text) => without_length(content(content_type, text)),
+        EncodedText::Gzip(pieces) => with(content(content_type, pieces), CONTENT_ENCODING, "gzip"),
     };
     with(reply, VARY, "Accept-Encoding")
 }
 
 /// The leases.
-pub(super) fn json(body: Encoded) -> Reply {
+pub(super) fn json(body: EncodedText) -> Reply {
     encoded(JSON, body)
 }
 
 /// A status page, which says so itself where what was asked for is not there.
-pub(super) fn page(found: bool, body: Encoded) -> Reply {
+pub(super) fn page(found: bool, body: EncodedText) -> Reply {
     let mut page = with(encoded(HTML, body), CONTENT_SECURITY_POLICY, PAGE_POLICY);
     *page.status_mut() = if found { StatusCode::OK } else { StatusCode::NOT_FOUND };
     with(page, REFERRER_POLICY, "no-referrer")
 }
 
 /// The main part of a status page, with a tag of its content.
-pub(super) fn fragment(body: Encoded, etag: Option<HeaderValue>) -> Reply {
+pub(super) fn fragment(body: EncodedText, etag: Option<HeaderValue>) -> Reply {
     let mut fragment = with(encoded(HTML, body), CONTENT_SECURITY_POLICY, PAGE_POLICY);
     fragment.headers_mut().extend(etag.map(|etag| (ETAG, etag)));
     with(fragment, REFERRER_POLICY, "no-referrer")

@@ -21,7 +21,7 @@ use super::{Content, Scrape, asked, probe};
 use crate::clock;
 use crate::expose::page::{ObservedSource, PageClock, RenderedPage, View};
 use crate::expose::{Encoding, json, page};
-use crate::observer::{self, Encoded, NotConfigured, PartialView, SourceSelection, WaitLimit, encoded};
+use crate::observer::{self, EncodedText, NotConfigured, PartialView, SourceSelection, WaitLimit, encoded};
 
 /// How the router is set up.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -175,7 +175,7 @@ impl<C: Content> Router<C> {
 
     /// What HEAD answers where no source has to be read for it; otherwise nothing.
     fn unread(&self, shown: Shown<'_>, headers: &HeaderMap, query: &str) -> Option<Result<Reply, Refused>> {
-        let unmade = Encoded::Plain(Vec::new());
+        let unmade = EncodedText::Plain(Vec::new());
         let (sources, reply) = match shown {
             Shown::Metrics => (asked::sources(query), reply::metrics(accept::accepted(headers).content_type, unmade)),
             Shown::Leases => (asked::sources(query), reply::json(unmade)),
@@ -213,7 +213,7 @@ impl<C: Content> Router<C> {
     }
 
     async fn page(&self, view: View, encoding: Encoding, deadline: Instant) -> Result<Reply, Refused> {
-        let partial_views = partial_views(&*self.content, &view, WaitLimit::AsLongAsUsual, deadline).await;
+        let partial_views = partial_views(&*self.content, &view, WaitLimit::LastReadDuration, deadline).await;
         let (sources, telemetry_path) = (self.content.sources(), self.telemetry_path.clone());
         let render = move || {
             let page = page::page(&view, &looks(&partial_views), &sources, now(), &telemetry_path);
@@ -231,7 +231,7 @@ impl<C: Content> Router<C> {
         encoding: Encoding,
         deadline: Instant,
     ) -> Result<Reply, Refused> {
-        let partial_views = partial_views(&*self.content, &view, WaitLimit::Briefly, deadline).await;
+        let partial_views = partial_views(&*self.content, &view, WaitLimit::Short, deadline).await;
         if let Some(fragment) = self.fragments.rendered(&view, encoding, &partial_views) {
             return Ok(fragment.reply(headers));
         }

@@ -374,7 +374,7 @@ fn of_several_schedulers_each_is_a_holder_and_the_newest_job_the_epoch() {
              (40, 'running', 'SchedulerJob', T-9d, T-5s, 'host-a'), (41, 'running', 'SchedulerJob', T-2d, T-4s, 'host-b')",
         );
         let snapshot = airflow.looks("", "").look().unwrap();
-        let holding = snapshot.leases[0].holding().unwrap();
+        let holding = snapshot.leases[0].holder().unwrap();
         assert_eq!((holding.others.len(), holding.epoch.map(|epoch| epoch.0)), (1, Some(41)), "{sql:?}");
     }
 }

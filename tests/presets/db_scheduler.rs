@@ -103,7 +103,7 @@ fn the_holder_is_the_one_whose_heartbeat_is_the_newest() {
              VALUES {rows}"
         ));
         let snapshot = tasks.looks("", "").look().unwrap();
-        snapshot.leases[0].holding().unwrap().holder
+        snapshot.leases[0].holder().unwrap().token
     };
     for sql in [Sql::Postgres, Sql::Mysql] {
         let tasks = system(sql);

@@ -6,7 +6,7 @@ use std::time::Duration;
 use lease_exporter::clock;
 use lease_exporter::command::sources;
 use lease_exporter::config::{Config, Families};
-use lease_exporter::lease::{At, SourceSnapshot, SourceTracker, TokenKey};
+use lease_exporter::lease::{ReadInterval, Reading, SourceEvaluator, SourceSnapshot, TokenKey};
 use lease_exporter::store::{ReadError, Store};
 use tokio::runtime::Runtime;
 use tokio::time::Instant;
@@ -15,7 +15,7 @@ use tokio::time::Instant;
 pub(crate) struct Looks {
     runtime: Runtime,
     store: Box<dyn Store>,
-    memory: SourceTracker,
+    evaluator: SourceEvaluator,
     /// How much later than it is the exporter believes to be.
     ahead: Duration,
 }
@@ -38,9 +38,9 @@ impl Looks {
         let inside = runtime.enter();
         let store = sources::store(&source);
         drop(inside);
-        let memory =
-            SourceTracker::new(source.name, source.rules, TokenKey::new(b"a key of sixteen bytes"), source.policies);
-        Self { runtime, store, memory, ahead: Duration::ZERO }
+        let evaluator =
+            SourceEvaluator::new(source.name, source.rules, TokenKey::new(b"a key of sixteen bytes"), source.policies);
+        Self { runtime, store, evaluator, ahead: Duration::ZERO }
     }
 
     /// Lets time pass for the exporter alone. What is stored must be made older by as much.
@@ -52,9 +52,10 @@ impl Looks {
     pub(crate) fn look(&mut self) -> Result<SourceSnapshot, ReadError> {
         let now = || clock::monotonic() + self.ahead;
         let began = now();
-        let taken = self.runtime.block_on(async { self.store.read(Instant::now() + Duration::from_secs(30)).await })?;
-        let at = At { began, ended: now() };
-        Ok(self.memory.take_in(taken.reading, at, Duration::ZERO, taken.clock_offset))
+        let reading =
+            self.runtime.block_on(async { self.store.read(Instant::now() + Duration::from_secs(30)).await })?;
+        let interval = ReadInterval { start: began, end: now() };
+        Ok(self.evaluator.evaluate(Reading { interval, ..reading }, Duration::ZERO))
     }
 
     /// Looks once and says the state and the reason of a lease, `none` if it does not show.

@@ -124,7 +124,7 @@ fn a_lock_without_an_end_is_stalled_and_an_anomaly_case_53() {
     let mut looks = beat.looks("", SHORT);
     looks.until("app", "stalled no_progress");
     let snapshot = looks.look().unwrap();
-    assert_eq!(snapshot.leases[0].anomalies.of(Anomaly::NoTtl), 1);
+    assert_eq!(snapshot.leases[0].anomalies.get(Anomaly::NoTtl), 1);
 }
 
 #[test]
@@ -140,7 +140,7 @@ fn a_renewal_is_dated_by_the_locks_timeout() {
     let beat = Beat::new("redbeat:");
     beat.lock(Some(20));
     let snapshot = beat.looks("parameters: { lock_timeout: 25s }", SHORT).look().unwrap();
-    let age = snapshot.leases[0].holding().unwrap().renewed.age.lower().as_secs();
+    let age = snapshot.leases[0].holder().unwrap().renewed.age.lower().as_secs();
     assert!((4..15).contains(&age), "{age}");
 }
 

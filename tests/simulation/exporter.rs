@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use lease_exporter::lease::{
-    Clock, Column, Kind, Policies, Policy, ReadFailure, Reason, Rules, SourceSnapshot, SourceTracker, TokenKey, Work,
+    Clock, Column, Kind, Policies, Policy, ReadFailure, Reason, Rules, SourceEvaluator, SourceSnapshot, TokenKey, Work,
 };
 use lease_exporter::preset::Preset;
 use lease_exporter::store::Scope;
@@ -88,11 +88,11 @@ pub enum Mistake {
 struct OnePolicy(Arc<Policy>);
 
 impl Policies for OnePolicy {
-    fn of(&self, _: &str) -> Arc<Policy> {
+    fn policy(&self, _: &str) -> Arc<Policy> {
         Arc::clone(&self.0)
     }
 
-    fn expected(&self) -> Vec<Arc<str>> {
+    fn expected_leases(&self) -> Vec<Arc<str>> {
         vec![LEASE.into()]
     }
 }
@@ -102,7 +102,7 @@ pub struct Exporter {
     view: &'static View,
     mistake: Mistake,
     query: SqliteQuery,
-    memory: SourceTracker,
+    evaluator: SourceEvaluator,
     last: Option<SourceSnapshot>,
     scrape_at: Duration,
 }
@@ -116,7 +116,7 @@ impl Exporter {
                 sql(view, mistake).into(),
                 Scope { only_lease: "documents".into(), max_leases: 10 },
             ),
-            memory: memory(view, mistake),
+            evaluator: evaluator(view, mistake),
             last: None,
             scrape_at: Duration::from_secs(1_000) + random.millis(0, 5_000),
         }
@@ -138,15 +138,15 @@ impl Exporter {
         self.scrape_at =
             now + if random.once_in(20) { random.millis(10_000, 60_000) } else { random.millis(200, 5_000) };
         if random.once_in(40) {
-            self.memory = memory(self.view, self.mistake);
+            self.evaluator = evaluator(self.view, self.mistake);
             self.last = None;
         }
         let snapshot = if unreachable || random.once_in(30) {
             self.could_not_look()
         } else {
-            let taken =
+            let reading =
                 self.query.read(connection, Duration::MAX, &clock(now)).map_err(|error| format!("{error:?}"))?;
-            self.memory.take_in(self.mistaken(taken.reading), taken.at, Duration::ZERO, taken.clock_offset)
+            self.evaluator.evaluate(self.mistaken(reading), Duration::ZERO)
         };
         let [status] = &*snapshot.leases else { return Err(format!("not one lease: {snapshot:?}")) };
         let line = format!("{:<14} {}: {}", self.view.name, status.verdict.state, status.sentence());
@@ -165,13 +165,13 @@ impl Exporter {
                 }
                 last
             }
-            _ => self.memory.failed(ReadFailure::Timeout, Duration::ZERO),
+            _ => self.evaluator.fail(ReadFailure::Timeout, Duration::ZERO),
         }
     }
 
     /// A reading as someone would take it who makes this mistake.
     fn mistaken(&self, mut reading: lease_exporter::lease::Reading) -> lease_exporter::lease::Reading {
-        for row in &mut reading.rows {
+        for row in &mut reading.records.accepted {
             match self.mistake {
                 Mistake::IgnoresTheEpochOfProgress if row.progress_epoch.is_some() => row.progress_epoch = row.epoch,
                 Mistake::TakesRenewalForProgress if row.holder.is_some() => {
@@ -192,7 +192,7 @@ impl Exporter {
     }
 }
 
-fn memory(view: &View, mistake: Mistake) -> SourceTracker {
+fn evaluator(view: &View, mistake: Mistake) -> SourceEvaluator {
     let rules = Rules {
         kind: Kind::Standing,
         clock: Clock::Store,
@@ -206,7 +206,7 @@ fn memory(view: &View, mistake: Mistake) -> SourceTracker {
         _ => STALL_AFTER,
     };
     let policy = Policy { stall_after, work: view.work, ..Policy::default() };
-    SourceTracker::new("documents".into(), rules, TokenKey::new(b"key"), Arc::new(OnePolicy(Arc::new(policy))))
+    SourceEvaluator::new("documents".into(), rules, TokenKey::new(b"key"), Arc::new(OnePolicy(Arc::new(policy))))
 }
 
 /// The reference preset's query, without some of its columns.

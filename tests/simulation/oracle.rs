@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use lease_exporter::lease::{
-    Age, Authority, Due, Evidence, Observation, Progress, Reason, State, Status, Tenure, UnknownCause,
+    Age, Authority, AuthorityEvidence, Due, Evidence, ObservationFailure, Progress, Reason, State, Status,
 };
 use lease_protocol::HolderId;
 
@@ -124,11 +124,9 @@ impl Oracle {
             return Err(format!("the authority is not true: {}", truth()));
         }
         match &status.observation {
-            Observation::Unknown(UnknownCause::Source(_)) => Ok(()),
-            Observation::Unknown(_) => Err(format!("the record was fine: {}", truth())),
-            Observation::Known(evidence) => {
-                self.check_evidence(evidence, now).map_err(|what| format!("{what}: {}", truth()))
-            }
+            Err(ObservationFailure::Source(_)) => Ok(()),
+            Err(_) => Err(format!("the record was fine: {}", truth())),
+            Ok(evidence) => self.check_evidence(evidence, now).map_err(|what| format!("{what}: {}", truth())),
         }
     }
 
@@ -139,7 +137,7 @@ impl Oracle {
             let slack = Duration::from_millis(2);
             age.lower() <= truth + slack && age.upper().is_none_or(|upper| truth <= upper + slack)
         };
-        if let (Tenure::Holder(holding), Some(tenure)) = (&evidence.tenure, &self.tenure) {
+        if let (AuthorityEvidence::Holder(holding), Some(tenure)) = (&evidence.authority, &self.tenure) {
             if holding.epoch.is_some_and(|epoch| epoch.0 != tenure.epoch) {
                 return Err("the epoch is not true".to_owned());
             }
@@ -151,10 +149,10 @@ impl Oracle {
             }
         }
         match (evidence.progress, self.progress) {
-            (Progress::Made { when, .. }, Some((at, _))) if within(when.age, now - at) => {}
+            (Progress::Made { age: when, .. }, Some((at, _))) if within(when.age, now - at) => {}
             (Progress::Never, None) => {}
             // Where there is no record of the lease, there is none of progress beside it.
-            (Progress::Never, _) if matches!(evidence.tenure, Tenure::Vacant { .. }) => {}
+            (Progress::Never, _) if matches!(evidence.authority, AuthorityEvidence::Vacant { .. }) => {}
             _ => return Err("the age of the last progress is not true".to_owned()),
         }
         let waiting = self.due.len() as u64;

@@ -16,7 +16,7 @@ use super::producer::WorkProducer;
 use super::scenario::{Action, STEPS, Step};
 use super::schedulers::{DemoScheduler, SchedulerPair};
 use super::speed::Speed;
-use crate::lease::{DatedAge, Progress, Readable, Reason, State, Status};
+use crate::lease::{EventAge, Progress, Readable, Reason, State, Status};
 use crate::observer::Observer;
 
 /// The deadline of one reading. The source's own timeout is shorter.
@@ -63,14 +63,14 @@ struct LeaseView {
 impl LeaseView {
     fn of(status: &Status) -> Self {
         let progress_age = match status.evidence().map(|evidence| evidence.progress) {
-            Some(Progress::Made { when, .. }) => when.shown(),
+            Some(Progress::Made { age, .. }) => age.display_age(),
             _ => None,
         };
         Self {
             state: status.verdict.state,
             reason: status.verdict.reason,
             sentence: status.sentence().to_string(),
-            lease_age: status.holding().map(|holding| holding.renewed).as_ref().and_then(DatedAge::shown),
+            lease_age: status.holder().map(|holder| holder.renewed).as_ref().and_then(EventAge::display_age),
             progress_age,
         }
     }

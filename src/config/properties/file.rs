@@ -23,7 +23,7 @@ fn parse(text: &str) -> Result<Config, ConfigError> {
 fn content(config: &Config) -> Vec<String> {
     let source_content = |source: &Source| {
         let names = ["retention-daily", "retention-x", "nightly", "billing", "a", "planted/b"];
-        let policies: Vec<_> = names.iter().map(|name| source.policies.of(name)).collect();
+        let policies: Vec<_> = names.iter().map(|name| source.policies.policy(name)).collect();
         format!(
             "{} {:?} {:?} {:?} {:?} {policies:?} {:?}",
             source.name,
@@ -31,7 +31,7 @@ fn content(config: &Config) -> Vec<String> {
             source.rules,
             source.timeout,
             source.reuse_for,
-            source.policies.expected()
+            source.policies.expected_leases()
         )
     };
     config

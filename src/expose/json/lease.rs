@@ -3,8 +3,8 @@
 use serde::{Serialize, Serializer};
 
 use crate::lease::{
-    Age, Alert, Anomaly, Authority, DatedAge, Due, Epoch, Evidence, HolderToken, Policy, Progress, ProgressEpoch,
-    ProgressState, Reason, RemainingTtl, State, Status, StoreTime, Tenure, Work,
+    Age, Alert, Anomaly, Authority, AuthorityEvidence, Due, Epoch, EventAge, Evidence, HolderToken, Policy, Progress,
+    ProgressEpoch, ProgressState, Reason, RemainingTtl, State, Status, StoreTime, Work,
 };
 
 /// One lease: the projection, then the two facts apart, what is due, and by which limits it was judged.
@@ -23,7 +23,7 @@ pub(super) struct Lease<'a> {
     limits: Limits,
     alerts_enabled: Vec<&'static str>,
     /// What was noticed since the exporter started; only what was.
-    anomalies_total: Anomalies<'a>,
+    anomalies_total: AnomalyCounts<'a>,
 }
 
 /// Who has the right to act.
@@ -105,7 +105,7 @@ impl<'a> Lease<'a> {
             due: evidence.map_or_else(DueWork::default, |evidence| DueWork::of(evidence.due)),
             limits: Limits::of(&status.policy),
             alerts_enabled: status.policy.alerts.iter().map(Alert::as_str).collect(),
-            anomalies_total: Anomalies(status),
+            anomalies_total: AnomalyCounts(status),
         }
     }
 }
@@ -125,25 +125,25 @@ impl<'a> AuthorityFact<'a> {
             acquired_at: None,
             renewed_at: None,
         };
-        match evidence.map(|evidence| &evidence.tenure) {
+        match evidence.map(|evidence| &evidence.authority) {
             None => nothing,
-            Some(Tenure::Vacant { since, epoch, .. }) => {
+            Some(AuthorityEvidence::Vacant { since, epoch, .. }) => {
                 Self { epoch: epoch.map(Exact), vacant_age_seconds: bounds(since), ..nothing }
             }
-            Some(Tenure::Holder(holding)) => {
-                let (expiry, expires_in_seconds) = left(holding.left);
+            Some(AuthorityEvidence::Holder(holder)) => {
+                let (expiry, expires_in_seconds) = left(holder.remaining_ttl);
                 Self {
                     state,
-                    epoch: holding.epoch.map(Exact),
-                    holder: holding.holder.as_ref().map(Token),
-                    other_holders: holding.others.iter().map(Token).collect(),
-                    acquired_age_seconds: bounds(&holding.acquired),
-                    renewed_age_seconds: bounds(&holding.renewed),
+                    epoch: holder.epoch.map(Exact),
+                    holder: holder.token.as_ref().map(Token),
+                    other_holders: holder.others.iter().map(Token).collect(),
+                    acquired_age_seconds: bounds(&holder.acquired),
+                    renewed_age_seconds: bounds(&holder.renewed),
                     vacant_age_seconds: None,
                     expiry,
                     expires_in_seconds,
-                    acquired_at: holding.acquired_at.map(StoreTime::unix_seconds),
-                    renewed_at: holding.renewed_at.map(StoreTime::unix_seconds),
+                    acquired_at: holder.acquired_at.map(StoreTime::unix_seconds),
+                    renewed_at: holder.renewed_at.map(StoreTime::unix_seconds),
                 }
             }
         }
@@ -165,7 +165,7 @@ impl ProgressFact {
             None | Some(Progress::Incomplete) => nothing,
             Some(Progress::NotReported) => Self { recorded: Some("not_reported"), ..nothing },
             Some(Progress::Never) => Self { recorded: Some("never"), ..nothing },
-            Some(Progress::Made { when, epoch, under, at }) => Self {
+            Some(Progress::Made { age: when, epoch, epoch_relation: under, stored_at: at }) => Self {
                 recorded: Some("made"),
                 epoch: epoch.map(Exact),
                 under: match under {
@@ -212,7 +212,7 @@ impl Limits {
     }
 }
 
-fn bounds(dated: &DatedAge) -> Option<Bounds> {
+fn bounds(dated: &EventAge) -> Option<Bounds> {
     (dated.age != Age::UNBOUNDED).then(|| Bounds {
         at_least: dated.age.lower().as_secs_f64(),
         at_most: dated.age.upper().map(|upper| upper.as_secs_f64()),
@@ -223,8 +223,8 @@ fn left(left: RemainingTtl) -> (Option<&'static str>, Option<SignedBounds>) {
     #[expect(clippy::cast_precision_loss, reason = "microseconds of a lease fit 53 bits to within one")]
     let seconds = |micros: i64| micros as f64 / 1e6;
     match left {
-        RemainingTtl::NotKnown => (None, None),
-        RemainingTtl::WhilePresent => (Some("while_present"), None),
+        RemainingTtl::NotRecorded => (None, None),
+        RemainingTtl::WhileRecordExists => (Some("while_present"), None),
         RemainingTtl::Micros { at_least, at_most } => {
             let bounds = SignedBounds { at_least: at_least.map(seconds), at_most: seconds(at_most) };
             (Some("at_time"), Some(bounds))
@@ -261,11 +261,11 @@ impl Serialize for Exact {
     }
 }
 
-struct Anomalies<'a>(&'a Status);
+struct AnomalyCounts<'a>(&'a Status);
 
-impl Serialize for Anomalies<'_> {
+impl Serialize for AnomalyCounts<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let noticed = Anomaly::ALL.into_iter().map(|anomaly| (anomaly.as_str(), self.0.anomalies.of(anomaly)));
+        let noticed = Anomaly::ALL.into_iter().map(|anomaly| (anomaly.as_str(), self.0.anomalies.get(anomaly)));
         serializer.collect_map(noticed.filter(|(_, count)| *count > 0))
     }
 }

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::*;
 use crate::expose::testing::{golden, snapshots};
-use crate::lease::{Alert, Anomaly, Authority, Epoch, Kind, Observation, ProgressState, Reason, State, Tenure};
+use crate::lease::{Alert, Anomaly, Authority, AuthorityEvidence, Epoch, Kind, ProgressState, Reason, State};
 
 /// The schema, ready to validate.
 struct Schema(Schemas, SchemaIndex);
@@ -162,9 +162,9 @@ fn no_holder_is_named() {
 #[test]
 fn an_epoch_beyond_what_a_double_holds_is_exact() {
     let mut snapshot = snapshots::many(1);
-    let Observation::Known(evidence) = &mut snapshot.leases[0].observation else { panic!("not seen") };
-    let Tenure::Holder(holding) = &mut evidence.tenure else { panic!("not held") };
-    holding.epoch = Some(Epoch(u64::MAX));
+    let Ok(evidence) = &mut snapshot.leases[0].observation else { panic!("not seen") };
+    let AuthorityEvidence::Holder(holder) = &mut evidence.authority else { panic!("not held") };
+    holder.epoch = Some(Epoch(u64::MAX));
     let json = String::from_utf8(to_vec(&[Arc::new(snapshot)])).unwrap();
     assert!(json.contains(r#""epoch":"18446744073709551615""#), "{json}");
 }

@@ -85,7 +85,7 @@ fn a_block_is_compressed_again_only_when_one_of_its_values_or_names_changed_and_
 
     let mut other_epoch = before.clone();
     let at = BLOCK + 7;
-    other_epoch.leases[at].anomalies.count(crate::lease::Anomaly::ClockSkew);
+    other_epoch.leases[at].anomalies.increment(crate::lease::Anomaly::ClockSkew);
     assert_eq!(compress(&other_epoch), (all - 1, all), "one counter of one lease");
 
     let mut renamed = before.clone();

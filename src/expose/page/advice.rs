@@ -25,7 +25,7 @@ impl Advice {
                 Alert::WorkStalled,
                 &[
                     HOLDER,
-                    "Before anything else take what shows why it hangs: a stack or thread dump, its last log lines, the \
+                    "PriorState anything else take what shows why it hangs: a stack or thread dump, its last log lines, the \
                      store\u{2019}s locks. A restart destroys that.",
                     "End the task that is in the way, or restart the holder: then another takes over.",
                 ],

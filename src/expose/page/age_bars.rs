@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::lease::{Age, DatedAge};
+use crate::lease::{Age, EventAge};
 
 /// The time scale of one lease: from now at the left to twice its limit at the right, so that the limit is in the
 /// middle of every bar of the page and what reaches beyond it stands out.
@@ -35,7 +35,7 @@ impl AgeScale {
     }
 
     /// The bar of an age; `None` where nothing is known of it.
-    pub(super) fn bar(self, dated: &DatedAge) -> Option<AgeBar> {
+    pub(super) fn bar(self, dated: &EventAge) -> Option<AgeBar> {
         let age = dated.age;
         if age == Age::UNBOUNDED {
             return None;
@@ -50,8 +50,8 @@ impl AgeScale {
     }
 
     /// Where on the scale a surely known age lies.
-    pub(super) fn mark(self, dated: &DatedAge) -> Option<AgeMarker> {
-        let age = dated.shown()?;
+    pub(super) fn mark(self, dated: &EventAge) -> Option<AgeMarker> {
+        let age = dated.display_age()?;
         Some(AgeMarker { at: format!("{:.1}", self.percent(age)), beyond: self.is_beyond(age) })
     }
 
@@ -85,17 +85,19 @@ mod tests {
             (Age::between(s(60), s(120)), "10.0", Some("10.0"), false),
             (Age::at_least(s(450)), "75.0", Some("25.0"), false),
         ] {
-            let bar = scale.bar(&DatedAge { age, basis: AgeSource::Stored }).unwrap();
+            let bar = scale.bar(&EventAge { age, source: AgeSource::StoredTime }).unwrap();
             assert_eq!((bar.surely.as_str(), bar.perhaps.as_deref(), bar.beyond), (surely, perhaps, beyond), "{age:?}");
         }
-        assert!(scale.bar(&DatedAge { age: Age::UNBOUNDED, basis: AgeSource::FirstSeen }).is_none());
+        assert!(scale.bar(&EventAge { age: Age::UNBOUNDED, source: AgeSource::FirstReading }).is_none());
     }
 
     #[test]
     fn a_limit_of_zero_draws_something() {
-        let bar = AgeScale::of_limit(s(0)).bar(&DatedAge { age: Age::exact(s(0)), basis: AgeSource::Stored }).unwrap();
+        let bar =
+            AgeScale::of_limit(s(0)).bar(&EventAge { age: Age::exact(s(0)), source: AgeSource::StoredTime }).unwrap();
         assert_eq!(bar.surely, "0.0");
-        let bar = AgeScale::of_limit(s(0)).bar(&DatedAge { age: Age::exact(s(1)), basis: AgeSource::Stored }).unwrap();
+        let bar =
+            AgeScale::of_limit(s(0)).bar(&EventAge { age: Age::exact(s(1)), source: AgeSource::StoredTime }).unwrap();
         assert_eq!((bar.surely.as_str(), bar.beyond), ("100.0", true));
     }
 }

@@ -11,8 +11,8 @@ use super::view::View;
 use super::{ObservedSource, PageClock, phrases};
 use crate::expose::display_name::DisplayName;
 use crate::lease::{
-    Alert, Anomaly, DatedAge, Due, Evidence, Policy, Progress, Readable, SourceSnapshot, Status, StoreTime, Tenure,
-    Work,
+    Alert, Anomaly, AuthorityEvidence, Due, EventAge, Evidence, Policy, Progress, Readable, SourceSnapshot, Status,
+    StoreTime, Work,
 };
 
 /// What is between the header and the end of the page of one lease.
@@ -43,7 +43,7 @@ struct LeaseDetails {
 struct AgeView {
     what: &'static str,
     bounds: String,
-    basis: &'static str,
+    source: &'static str,
     stored: Option<String>,
 }
 
@@ -88,25 +88,25 @@ impl LeasePage {
 }
 
 impl AgeView {
-    fn of(what: &'static str, dated: &DatedAge, stored: Option<StoreTime>) -> Self {
+    fn of(what: &'static str, dated: &EventAge, stored: Option<StoreTime>) -> Self {
         Self {
             what,
             bounds: phrases::bounds(dated.age),
-            basis: phrases::basis(dated.basis),
+            source: phrases::age_source(dated.source),
             stored: stored.map(|time| date_and_time(time.unix_seconds())),
         }
     }
 }
 
 fn ages(evidence: &Evidence) -> Vec<AgeView> {
-    let mut ages = match &evidence.tenure {
-        Tenure::Vacant { since, .. } => vec![AgeView::of("nobody has held it for", since, None)],
-        Tenure::Holder(holding) => vec![
-            AgeView::of("acquired", &holding.acquired, holding.acquired_at),
-            AgeView::of("renewed", &holding.renewed, holding.renewed_at),
+    let mut ages = match &evidence.authority {
+        AuthorityEvidence::Vacant { since, .. } => vec![AgeView::of("nobody has held it for", since, None)],
+        AuthorityEvidence::Holder(holder) => vec![
+            AgeView::of("acquired", &holder.acquired, holder.acquired_at),
+            AgeView::of("renewed", &holder.renewed, holder.renewed_at),
         ],
     };
-    if let Progress::Made { when, at, .. } = &evidence.progress {
+    if let Progress::Made { age: when, stored_at: at, .. } = &evidence.progress {
         ages.push(AgeView::of("last progress", when, *at));
     }
     if let Due::Waiting { oldest: Some(oldest), oldest_at, .. } = &evidence.due {
@@ -139,8 +139,8 @@ fn limits(snapshot: &SourceSnapshot, status: &Status) -> Vec<Property> {
 }
 
 fn anomalies(status: &Status) -> Vec<Property> {
-    let noticed = Anomaly::ALL.into_iter().filter(|anomaly| status.anomalies.of(*anomaly) > 0);
+    let noticed = Anomaly::ALL.into_iter().filter(|anomaly| status.anomalies.get(*anomaly) > 0);
     noticed
-        .map(|anomaly| Property::new(phrases::anomaly(anomaly), phrases::times(status.anomalies.of(anomaly))))
+        .map(|anomaly| Property::new(phrases::anomaly(anomaly), phrases::times(status.anomalies.get(anomaly))))
         .collect()
 }

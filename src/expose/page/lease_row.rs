@@ -10,8 +10,8 @@ use super::view::link_to;
 use super::{ObservedSource, PageClock, phrases};
 use crate::lease::Readable;
 use crate::lease::{
-    Anomaly, Answer, Authority, DatedAge, Due, HolderEvidence, Progress, ProgressEpoch, RemainingTtl, State, Status,
-    Tenure,
+    Anomaly, Authority, AuthorityEvidence, Due, EventAge, Holder, Progress, ProgressEpoch, RemainingTtl, State, Status,
+    Truth,
 };
 
 /// One lease: its state and since when, the two facts it follows from, and the details.
@@ -95,21 +95,21 @@ pub(super) fn abridged(name: &str) -> String {
 fn authority(status: &Status, scale: AgeScale) -> Fact {
     let fact =
         Fact { name: "authority", state: status.verdict.authority.as_str(), age: String::new(), bar: None, due: None };
-    match status.evidence().map(|evidence| &evidence.tenure) {
+    match status.evidence().map(|evidence| &evidence.authority) {
         None => fact,
-        Some(Tenure::Vacant { since, .. }) => {
+        Some(AuthorityEvidence::Vacant { since, .. }) => {
             let age = match phrases::age(since) {
                 age if age == phrases::NOT_KNOWN => "vacant, since unknown".to_owned(),
                 age => format!("vacant {age}"),
             };
             Fact { age, bar: scale.bar(since), ..fact }
         }
-        Some(Tenure::Holder(holding)) => {
+        Some(AuthorityEvidence::Holder(holder)) => {
             // Where a source keeps no renewals, when the lease was acquired says more.
-            let never_told = holding.renewed_at.is_none() && holding.renewed.shown().is_none();
-            let (what, dated) = match holding.acquired.shown() {
-                Some(_) if never_told => ("acquired", &holding.acquired),
-                _ => ("renewed", &holding.renewed),
+            let never_told = holder.renewed_at.is_none() && holder.renewed.display_age().is_none();
+            let (what, dated) = match holder.acquired.display_age() {
+                Some(_) if never_told => ("acquired", &holder.acquired),
+                _ => ("renewed", &holder.renewed),
             };
             Fact { age: ago(what, dated), bar: scale.bar(dated), ..fact }
         }
@@ -129,7 +129,7 @@ fn progress(status: &Status, scale: AgeScale) -> Fact {
         Progress::NotReported => ("not reported".to_owned(), None),
         Progress::Never => ("none recorded".to_owned(), None),
         Progress::Incomplete => ("incomplete record".to_owned(), None),
-        Progress::Made { when, .. } => (ago("moved", when), scale.bar(when)),
+        Progress::Made { age: when, .. } => (ago("moved", when), scale.bar(when)),
     };
     Fact { age, bar, due, ..fact }
 }
@@ -138,7 +138,7 @@ fn progress(status: &Status, scale: AgeScale) -> Fact {
 fn waiting(status: &Status) -> Option<Fact> {
     let limit = status.policy.overdue_after?;
     let Due::Waiting { oldest: Some(oldest), .. } = status.evidence()?.due else { return None };
-    let overdue = oldest.age.older_than(limit) == Answer::Yes;
+    let overdue = oldest.age.exceeds(limit) == Truth::True;
     Some(Fact {
         name: "due",
         state: if overdue { "overdue" } else { "waiting" },
@@ -151,7 +151,7 @@ fn waiting(status: &Status) -> Option<Fact> {
     })
 }
 
-fn ago(what: &str, dated: &DatedAge) -> String {
+fn ago(what: &str, dated: &EventAge) -> String {
     match phrases::age(dated) {
         age if age == phrases::NOT_KNOWN => format!("{what}, when unknown"),
         age => format!("{what} {age} ago"),
@@ -162,30 +162,31 @@ fn details(status: &Status) -> Vec<Property> {
     let Some(evidence) = status.evidence() else { return Vec::new() };
     let epoch = status.epoch().map_or_else(|| "not known".to_owned(), |epoch| epoch.to_string());
     let mut details = vec![Property::new("epoch", epoch)];
-    if let Progress::Made { epoch: Some(epoch), under: ProgressEpoch::Earlier | ProgressEpoch::Later, .. } =
-        evidence.progress
+    if let Progress::Made {
+        epoch: Some(epoch), epoch_relation: ProgressEpoch::Earlier | ProgressEpoch::Later, ..
+    } = evidence.progress
     {
         details.push(Property::new("progress under epoch", epoch));
     }
-    if let Some(holding) = status.holding() {
-        details.push(Property::new("holder", holders(holding)));
-        details.push(Property::new("expires", expires(holding.left, status.verdict.authority)));
+    if let Some(holder) = status.holder() {
+        details.push(Property::new("holder", holders(holder)));
+        details.push(Property::new("expires", expires(holder.remaining_ttl, status.verdict.authority)));
     }
     details.push(Property::new("due", due(&evidence.due)));
     details
 }
 
-fn holders(holding: &HolderEvidence) -> String {
-    let others = holding.others.iter().map(|token| token.to_string());
-    let holders: Vec<_> = holding.holder.iter().map(|token| token.to_string()).chain(others).collect();
+fn holders(holder: &Holder) -> String {
+    let others = holder.others.iter().map(|token| token.to_string());
+    let holders: Vec<_> = holder.token.iter().map(|token| token.to_string()).chain(others).collect();
     if holders.is_empty() { "not named".to_owned() } else { phrases::some_of(&holders, 4) }
 }
 
 fn expires(left: RemainingTtl, authority: Authority) -> String {
     let readable = |micros: i64| Readable(Duration::from_micros(micros.unsigned_abs()));
     match left {
-        RemainingTtl::WhilePresent => "never while its record is there".to_owned(),
-        RemainingTtl::NotKnown => "not known".to_owned(),
+        RemainingTtl::WhileRecordExists => "never while its record is there".to_owned(),
+        RemainingTtl::NotRecorded => "not known".to_owned(),
         RemainingTtl::Micros { at_most, .. } if authority == Authority::Expired => {
             format!("{} ago", readable(at_most.min(0)))
         }
@@ -212,7 +213,7 @@ fn due(due: &Due) -> String {
 fn anomalies(status: &Status) -> Option<String> {
     let noticed: Vec<_> = Anomaly::ALL
         .into_iter()
-        .filter_map(|anomaly| match status.anomalies.of(anomaly) {
+        .filter_map(|anomaly| match status.anomalies.get(anomaly) {
             0 => None,
             1 => Some(phrases::anomaly(anomaly).to_owned()),
             number => Some(format!("{} ({})", phrases::anomaly(anomaly), phrases::times(number))),

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::lease::{Age, AgeSource, Anomaly, DatedAge, Kind, ReadFailure, Readable, Reason, RecordFault, State};
+use crate::lease::{Age, AgeSource, Anomaly, EventAge, Kind, ReadFailure, Readable, Reason, RecordFault, State};
 
 /// What is said of an age of which nothing is known.
 pub(super) const NOT_KNOWN: &str = "not known";
@@ -51,7 +51,7 @@ pub(super) const fn anomaly(anomaly: Anomaly) -> &'static str {
 }
 
 /// An age, with its bounds where they are apart.
-pub(super) fn age(dated: &DatedAge) -> String {
+pub(super) fn age(dated: &EventAge) -> String {
     match (dated.age.lower(), dated.age.upper()) {
         _ if dated.age == Age::UNBOUNDED => NOT_KNOWN.to_owned(),
         (lower, None) => format!("\u{2265}\u{2009}{}", Readable(lower)),
@@ -102,13 +102,13 @@ pub(super) fn bounds(age: Age) -> String {
 }
 
 /// Where an age comes from.
-pub(super) const fn basis(basis: AgeSource) -> &'static str {
-    match basis {
-        AgeSource::Stored => "a time in the store",
-        AgeSource::FirstSeen => "watching since the first look",
-        AgeSource::SeenToChange => "watching: it changed between two looks",
-        AgeSource::Future => "watching; the store\u{2019}s time lies in the future",
-        AgeSource::Contradicted => "watching; the store\u{2019}s time contradicts it",
+pub(super) const fn age_source(source: AgeSource) -> &'static str {
+    match source {
+        AgeSource::StoredTime => "a time in the store",
+        AgeSource::FirstReading => "watching since the first look",
+        AgeSource::ChangeBetweenReadings => "watching: it changed between two looks",
+        AgeSource::FutureTime => "watching; the store\u{2019}s time lies in the future",
+        AgeSource::ContradictedTime => "watching; the store\u{2019}s time contradicts it",
     }
 }
 

@@ -20,7 +20,7 @@ pub(super) struct SourceSummary {
 impl SourceSummary {
     pub(super) fn of(look: &ObservedSource<'_>, now: PageClock) -> Self {
         let snapshot = look.snapshot;
-        let took = Readable(snapshot.health.took);
+        let took = Readable(snapshot.health.duration);
         let known = snapshot.leases.len();
         Self {
             name: DisplayName(&snapshot.source).to_string(),
@@ -72,9 +72,9 @@ fn rejected(snapshot: &SourceSnapshot) -> Option<String> {
         1 => "1 row of the last reading was not used".to_owned(),
         rows => format!("{rows} rows of the last reading were not used"),
     };
-    let faults = RecordFault::ALL.into_iter().filter(|fault| rejected.rows(*fault) > 0);
+    let faults = RecordFault::ALL.into_iter().filter(|fault| rejected.count(*fault) > 0);
     let faults: Vec<_> = faults
-        .map(|fault| format!("{} {}{}", rejected.rows(fault), phrases::fault(fault), named(rejected, fault)))
+        .map(|fault| format!("{} {}{}", rejected.count(fault), phrases::fault(fault), named(rejected, fault)))
         .collect();
     Some(format!("{rows}: {}.", faults.join("; ")))
 }
@@ -83,7 +83,7 @@ fn rejected(snapshot: &SourceSnapshot) -> Option<String> {
 fn named(rejected: &RejectedRecords, fault: RecordFault) -> String {
     let leases: Vec<_> = rejected.leases(fault).iter().map(|lease| DisplayName(lease).to_string()).collect();
     // Several rows may be of one lease, so how many more there are is not known.
-    let more = if leases.len() == RejectedRecords::NAMED && rejected.rows(fault) > leases.len() as u64 {
+    let more = if leases.len() == RejectedRecords::NAMED && rejected.count(fault) > leases.len() as u64 {
         ", \u{2026}"
     } else {
         ""

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::*;
 use crate::expose::testing::{golden, snapshots};
-use crate::lease::{Age, AgeSource, DatedAge, Due, Observation, Progress};
+use crate::lease::{Age, AgeSource, Due, EventAge, Progress};
 
 fn rendered_as(view: &View, snapshots: &[(SourceSnapshot, History)]) -> RenderedPage {
     let at = snapshots::now().monotonic;
@@ -33,7 +33,7 @@ fn lease(source: &str, name: &str) -> RenderedPage {
 
 fn many(leases: usize) -> (SourceSnapshot, History) {
     let (snapshot, mut history) = (snapshots::many(leases), History::default());
-    history.take_in(&snapshot, snapshots::now().monotonic);
+    history.record(&snapshot, snapshots::now().monotonic);
     (snapshot, history)
 }
 
@@ -181,8 +181,8 @@ fn the_oldest_due_work_is_drawn_against_its_own_limit() {
         let mut policy = *status.policy;
         policy.overdue_after = (overdue_after > 0).then(|| Duration::from_secs(overdue_after));
         status.policy = policy.into();
-        let Observation::Known(evidence) = &mut status.observation else { panic!("it was read") };
-        let oldest = DatedAge { age: Age::exact(Duration::from_secs(3_600)), basis: AgeSource::Stored };
+        let Ok(evidence) = &mut status.observation else { panic!("it was read") };
+        let oldest = EventAge { age: Age::exact(Duration::from_secs(3_600)), source: AgeSource::StoredTime };
         evidence.due = Due::Waiting { count: Some(3), oldest: Some(oldest), oldest_at: None };
         let page = list("", &[(snapshot, history)]);
         let fact = page.split("<div class=\"fact due ").nth(1)?.split("</svg>").next()?.to_owned();
@@ -218,8 +218,8 @@ fn of_those_that_need_somebody_whose_work_has_not_moved_for_longest_comes_first_
         let (mut snapshot, history) = many(ages.len());
         for (status, age) in snapshot.leases.iter_mut().zip(ages) {
             status.verdict.state = state;
-            let Observation::Known(evidence) = &mut status.observation else { panic!("it was read") };
-            let Progress::Made { when, .. } = &mut evidence.progress else { panic!("it has progress") };
+            let Ok(evidence) = &mut status.observation else { panic!("it was read") };
+            let Progress::Made { age: when, .. } = &mut evidence.progress else { panic!("it has progress") };
             when.age = *age;
         }
         names(&list("", &[(snapshot, history)]))

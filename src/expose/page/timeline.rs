@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::clock::PageClock;
 use super::phrases;
-use crate::history::{Before, History, Interruption, Seen, Since, Stretch};
+use crate::history::{GapCause, History, Period, PeriodKind, PriorState, StateSince};
 use crate::lease::{Readable, State, Verdict};
 
 /// How far back a strip may go, in seconds.
@@ -72,10 +72,10 @@ impl StateDuration {
     }
 }
 
-fn since(history: &History, lease: &str, verdict: &Verdict) -> Option<Since> {
-    history.since(lease).filter(|since| match since.seen {
-        Seen::State(state, _) => state == verdict.state,
-        Seen::Nothing(_) => verdict.state == State::Unknown,
+fn since(history: &History, lease: &str, verdict: &Verdict) -> Option<StateSince> {
+    history.state_since(lease).filter(|since| match since.kind {
+        PeriodKind::State(state, _) => state == verdict.state,
+        PeriodKind::Gap(_) => verdict.state == State::Unknown,
     })
 }
 
@@ -86,7 +86,7 @@ const fn whole(duration: Duration) -> Duration {
 
 impl Timeline {
     pub(super) fn of(history: &History, lease: &str, verdict: &Verdict, now: PageClock) -> Self {
-        let stretches = history.of(lease);
+        let stretches = history.periods(lease);
         let since = since(history, lease, verdict);
         // As much again as the present state has lasted, so that what came before it can be seen.
         let wanted = since.map_or(Duration::ZERO, |since| now.since(since.at).saturating_mul(2));
@@ -97,32 +97,32 @@ impl Timeline {
             since: since
                 .map_or_else(|| "It was not seen yet.".to_owned(), |since| sentence(&since, verdict.state, now)),
             span: name,
-            earlier: stretches.first().is_some_and(|first| now.since(first.from) > span),
-            begins: format!("{:.2}", stretches.first().map_or(100.0, |first| percent(first.from, span, now))),
+            earlier: stretches.first().is_some_and(|first| now.since(first.start) > span),
+            begins: format!("{:.2}", stretches.first().map_or(100.0, |first| percent(first.start, span, now))),
             pieces: stretches.iter().filter_map(|stretch| piece(stretch, span, now)).collect(),
             stretches: stretches.iter().rev().take(IN_WORDS).map(|stretch| in_words(stretch, now)).collect(),
-            cut: history.is_cut(lease) || stretches.len() > IN_WORDS,
+            cut: history.is_truncated(lease) || stretches.len() > IN_WORDS,
         }
     }
 }
 
-fn sentence(since: &Since, state: State, now: PageClock) -> String {
+fn sentence(since: &StateSince, state: State, now: PageClock) -> String {
     let at = now.clock(since.at);
     let seen = format!("Seen as {} since {at} UTC", phrases::state(state));
-    match since.before {
-        Before::NeverLooked => format!("{seen}, when it was looked at for the first time."),
-        Before::Forgotten => format!("{seen} at least; what was before is not kept any more."),
-        Before::Other { state, last } => {
+    match since.prior {
+        PriorState::NotObserved => format!("{seen}, when it was looked at for the first time."),
+        PriorState::Discarded => format!("{seen} at least; what was before is not kept any more."),
+        PriorState::Known { state, last } => {
             format!("{seen}; at {} UTC, the look before, it was {}.", now.clock(last), phrases::state(state))
         }
-        Before::Interrupted { why, from, before } => {
-            let from = now.clock(from);
-            let what = match why {
-                Some(Interruption::NotLooked) => format!("from {from} UTC until then nobody looked"),
-                Some(Interruption::NotReadable(_)) => format!("from {from} UTC until then the store could not be read"),
+        PriorState::Gap { cause, start, state } => {
+            let from = now.clock(start);
+            let what = match cause {
+                Some(GapCause::NotObserved) => format!("from {from} UTC until then nobody looked"),
+                Some(GapCause::ReadFailed(_)) => format!("from {from} UTC until then the store could not be read"),
                 None => format!("from {from} UTC until then nothing could be seen"),
             };
-            match before {
+            match state {
                 Some(before) => format!("{seen}; {what}. Before that it was {}.", phrases::state(before)),
                 None => format!("{seen}; {what}."),
             }
@@ -135,36 +135,36 @@ fn percent(at: Duration, span: Duration, now: PageClock) -> f64 {
     100.0 - (now.since(at).as_secs_f64() / span.as_secs_f64() * 100.0).min(100.0)
 }
 
-fn piece(stretch: &Stretch, span: Duration, now: PageClock) -> Option<Segment> {
-    let (from, to) = (percent(stretch.from, span, now), percent(stretch.to, span, now));
+fn piece(stretch: &Period, span: Duration, now: PageClock) -> Option<Segment> {
+    let (from, to) = (percent(stretch.start, span, now), percent(stretch.end, span, now));
     // Nothing is drawn where nobody looked; and what ended before the strip begins is not on it.
-    let (class, y, height) = match stretch.seen {
-        _ if now.since(stretch.to) > span => return None,
-        Seen::Nothing(Interruption::NotLooked) => return None,
-        Seen::Nothing(Interruption::NotReadable(_)) => ("unreadable", 2, 20),
-        Seen::State(State::Stalled, _) => ("stalled", 0, 24),
-        Seen::State(State::NoLeader, _) => ("no_leader", 4, 16),
-        Seen::State(State::Unknown, _) => ("unknown", 8, 8),
-        Seen::State(State::Active, _) => ("active", 10, 4),
-        Seen::State(State::Idle, _) => ("idle", 11, 2),
+    let (class, y, height) = match stretch.kind {
+        _ if now.since(stretch.end) > span => return None,
+        PeriodKind::Gap(GapCause::NotObserved) => return None,
+        PeriodKind::Gap(GapCause::ReadFailed(_)) => ("unreadable", 2, 20),
+        PeriodKind::State(State::Stalled, _) => ("stalled", 0, 24),
+        PeriodKind::State(State::NoLeader, _) => ("no_leader", 4, 16),
+        PeriodKind::State(State::Unknown, _) => ("unknown", 8, 8),
+        PeriodKind::State(State::Active, _) => ("active", 10, 4),
+        PeriodKind::State(State::Idle, _) => ("idle", 11, 2),
     };
     // A single look lasts no time, and is seen all the same.
     let width = (to - from).max(0.3);
     Some(Segment { class, x: format!("{:.2}", from.min(100.0 - width)), width: format!("{width:.2}"), y, height })
 }
 
-fn in_words(stretch: &Stretch, now: PageClock) -> TimelineEntry {
-    let (class, what) = match stretch.seen {
-        Seen::State(state, reason) => (state.as_str(), format!("{} ({reason})", phrases::state(state))),
-        Seen::Nothing(Interruption::NotLooked) => ("gap", "nobody looked".to_owned()),
-        Seen::Nothing(Interruption::NotReadable(failure)) => ("unreadable", phrases::failure(failure).to_owned()),
+fn in_words(stretch: &Period, now: PageClock) -> TimelineEntry {
+    let (class, what) = match stretch.kind {
+        PeriodKind::State(state, reason) => (state.as_str(), format!("{} ({reason})", phrases::state(state))),
+        PeriodKind::Gap(GapCause::NotObserved) => ("gap", "nobody looked".to_owned()),
+        PeriodKind::Gap(GapCause::ReadFailed(failure)) => ("unreadable", phrases::failure(failure).to_owned()),
     };
     TimelineEntry {
         class,
-        from: now.clock(stretch.from),
-        to: now.clock(stretch.to),
+        from: now.clock(stretch.start),
+        to: now.clock(stretch.end),
         what,
-        lasted: Readable(whole(stretch.to.saturating_sub(stretch.from))).to_string(),
+        lasted: Readable(whole(stretch.end.saturating_sub(stretch.start))).to_string(),
     }
 }
 

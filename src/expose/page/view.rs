@@ -175,8 +175,7 @@ impl Filter {
         let text = self.text.to_lowercase();
         let has = |shown: &str| shown.to_lowercase().contains(&text);
         let holder = |token: &HolderToken| has(&token.to_string());
-        let held_by =
-            || status.holding().is_some_and(|holding| holding.holder.iter().chain(&*holding.others).any(holder));
+        let held_by = || status.holder().is_some_and(|found| found.token.iter().chain(&*found.others).any(holder));
         has(&status.lease)
             || has(&DisplayName(&status.lease).to_string())
             || has(&snapshot.source)
@@ -283,7 +282,7 @@ mod tests {
         ] {
             assert_eq!(admitted(query), expected, "{query}");
         }
-        let token = snapshots[0].leases.iter().find_map(|lease| lease.holding()?.holder.as_ref()).unwrap().to_string();
+        let token = snapshots[0].leases.iter().find_map(|lease| lease.holder()?.token.as_ref()).unwrap().to_string();
         let held = admitted(&format!("q={}", token[..9].to_uppercase()));
         assert!(held.contains(&"retention".to_owned()) && held.len() < all, "{held:?}");
     }

@@ -8,8 +8,8 @@ use std::time::Duration;
 use crate::expose::page::PageClock;
 use crate::history::History;
 use crate::lease::{
-    Alert, At, Clock, Column, Columns, Cursor, Epoch, Kind, LeaseRecord, Policies, Policy, ReadFailure, Reading,
-    RecordFault, RejectedRecord, Rules, SourceSnapshot, SourceTracker, StoreTime, TokenKey, Work,
+    Alert, Clock, Column, Columns, Cursor, Epoch, Kind, LeaseRecord, Policies, Policy, ReadFailure, ReadInterval,
+    Reading, RecordFault, RecordSet, RejectedRecord, Rules, SourceEvaluator, SourceSnapshot, StoreTime, TokenKey, Work,
 };
 
 /// The store's clock at the last reading, in Unix seconds: 2027-01-15T08:00:00Z.
@@ -41,11 +41,11 @@ pub(crate) fn now() -> PageClock {
 }
 
 fn billing() -> (SourceSnapshot, History) {
-    let (mut memory, mut history) = (memory("billing", Kind::Standing, Clock::Store), History::default());
-    let snapshot = memory.failed(ReadFailure::Unreachable, Duration::from_millis(12));
-    history.take_in(&snapshot, at(NOW - INTERVAL).ended);
-    let snapshot = memory.failed(ReadFailure::Timeout, Duration::from_secs(5));
-    history.take_in(&snapshot, at(NOW).ended);
+    let (mut evaluator, mut history) = (evaluator("billing", Kind::Standing, Clock::Store), History::default());
+    let snapshot = evaluator.fail(ReadFailure::Unreachable, Duration::from_millis(12));
+    history.record(&snapshot, at(NOW - INTERVAL).end);
+    let snapshot = evaluator.fail(ReadFailure::Timeout, Duration::from_secs(5));
+    history.record(&snapshot, at(NOW).end);
     (snapshot, history)
 }
 
@@ -56,11 +56,11 @@ pub(crate) fn many(leases: usize) -> SourceSnapshot {
         ..held(&format!("lease-{number:05}"), 1, NOW - 3600, NOW - 2, NOW - 4, 1)
     };
     let rows = (0..leases).map(row).collect();
-    memory("many", Kind::Standing, Clock::Store).take_in(reading(NOW, Columns::all(), rows), at(NOW), TOOK, 0.0)
+    evaluator("many", Kind::Standing, Clock::Store).evaluate(reading(NOW, Columns::all(), rows), TOOK)
 }
 
 fn documents() -> (SourceSnapshot, History) {
-    let mut memory = memory("documents", Kind::Standing, Clock::Store);
+    let mut evaluator = evaluator("documents", Kind::Standing, Clock::Store);
     watched(always, |now, last| {
         let mut rows = vec![
             LeaseRecord {
@@ -95,17 +95,17 @@ fn documents() -> (SourceSnapshot, History) {
             LeaseRecord { due: Some(1), ..held(HOSTILE_NAME, 2, NOW - 1_000, now - 1, now - 1, 2) },
         ];
         rows.sort_by(|one, other| one.lease.cmp(&other.lease));
-        let mut reading = reading(now, Columns::all(), rows);
+        let mut reading = Reading { clock_offset: 0.002, ..reading(now, Columns::all(), rows) };
         if last {
-            reading.over_limit = 3;
-            reading.last_kept = Some("zones".into());
-            reading.rejected = vec![RejectedRecord {
+            reading.records.over_limit = 3;
+            reading.records.last_kept = Some("zones".into());
+            reading.records.rejected = vec![RejectedRecord {
                 lease: Some("zones".into()),
                 column: Column::RenewedAt,
                 fault: RecordFault::OutOfRange,
             }];
         }
-        memory.take_in(reading, at(now), TOOK, 0.002)
+        evaluator.evaluate(reading, TOOK)
     })
 }
 
@@ -121,7 +121,7 @@ fn cache() -> (SourceSnapshot, History) {
         Column::ProgressCursor,
     ];
     let columns = columns.into_iter().collect();
-    let mut memory = memory("cache", Kind::Standing, Clock::Store);
+    let mut evaluator = evaluator("cache", Kind::Standing, Clock::Store);
     watched(always, |now, _| {
         let row = |lease: &str, epoch, cursor| LeaseRecord {
             ttl: Some(Duration::from_secs(30)),
@@ -133,14 +133,14 @@ fn cache() -> (SourceSnapshot, History) {
             ..held(lease, epoch, 0, now - 4, 0, 0)
         };
         let rows = vec![row("audit-log", 3, 77), row("sessions", 4, now), row("tags", 4, 1_024)];
-        memory.take_in(reading(now, columns, rows), at(now), TOOK, -1.25)
+        evaluator.evaluate(Reading { clock_offset: -1.25, ..reading(now, columns, rows) }, TOOK)
     })
 }
 
 fn jobs() -> (SourceSnapshot, History) {
     use Column::{AcquiredAt, Due, ExpiresAt, Holder, Lease, OldestDueAt, ProgressAt, StoreNow};
     let columns = [StoreNow, Lease, Holder, AcquiredAt, ExpiresAt, ProgressAt, Due, OldestDueAt].into_iter().collect();
-    let mut memory = memory("jobs", Kind::Claim, Clock::Holder);
+    let mut evaluator = evaluator("jobs", Kind::Claim, Clock::Holder);
     watched(
         |step| !(9..19).contains(&step),
         |now, _| {
@@ -163,7 +163,7 @@ fn jobs() -> (SourceSnapshot, History) {
                     ..job("reindex")
                 },
             ];
-            memory.take_in(reading(now, columns, rows), at(now), TOOK, 0.0)
+            evaluator.evaluate(reading(now, columns, rows), TOOK)
         },
     )
 }
@@ -171,7 +171,7 @@ fn jobs() -> (SourceSnapshot, History) {
 fn workers() -> (SourceSnapshot, History) {
     use Column::{Holder, Lease, ProgressAt, RenewedAt, StoreNow, TtlSeconds};
     let columns = [StoreNow, Lease, Holder, RenewedAt, TtlSeconds, ProgressAt].into_iter().collect();
-    let mut memory = memory("workers", Kind::Registry, Clock::Holder);
+    let mut evaluator = evaluator("workers", Kind::Registry, Clock::Holder);
     watched(always, |now, _| {
         let beat = |holder: &str, renewed: i64| LeaseRecord {
             lease: Some("scheduler".into()),
@@ -182,7 +182,7 @@ fn workers() -> (SourceSnapshot, History) {
             ..LeaseRecord::default()
         };
         let rows = vec![beat("host-1", now - 5), beat("host-2", now - 11), beat("host-3", NOW - 4_000)];
-        memory.take_in(reading(now, columns, rows), at(now), TOOK, 0.0)
+        evaluator.evaluate(reading(now, columns, rows), TOOK)
     })
 }
 
@@ -196,7 +196,7 @@ fn watched(
         let now = NOW - step * INTERVAL;
         let snapshot = read(now, step == 0);
         if looked_at(step) {
-            history.take_in(&snapshot, at(now).ended);
+            history.record(&snapshot, at(now).end);
         }
         snapshot
     };
@@ -210,7 +210,7 @@ const fn always(_: i64) -> bool {
     true
 }
 
-fn memory(source: &str, kind: Kind, clock: Clock) -> SourceTracker {
+fn evaluator(source: &str, kind: Kind, clock: Clock) -> SourceEvaluator {
     let rules = Rules {
         kind,
         clock,
@@ -218,17 +218,16 @@ fn memory(source: &str, kind: Kind, clock: Clock) -> SourceTracker {
         max_leases: Rules::MAX_LEASES,
         resolution: Duration::ZERO,
     };
-    SourceTracker::new(source.into(), rules, TokenKey::new(b"a fixed key"), Arc::new(Fixed(source.into())))
+    SourceEvaluator::new(source.into(), rules, TokenKey::new(b"a fixed key"), Arc::new(Fixed(source.into())))
 }
 
-fn reading(now: i64, columns: Columns, rows: Vec<LeaseRecord>) -> Reading {
+fn reading(now: i64, columns: Columns, accepted: Vec<LeaseRecord>) -> Reading {
     Reading {
+        interval: at(now),
         store_now: StoreTime::from_unix_seconds(now).unwrap(),
+        clock_offset: 0.0,
         columns,
-        rows,
-        rejected: Vec::new(),
-        over_limit: 0,
-        last_kept: None,
+        records: RecordSet { accepted, ..RecordSet::default() },
     }
 }
 
@@ -252,16 +251,16 @@ fn time(seconds: i64) -> Option<StoreTime> {
 }
 
 /// The exporter's monotonic clock at a reading, which takes 3 ms.
-fn at(now: i64) -> At {
+fn at(now: i64) -> ReadInterval {
     let began = Duration::from_secs(now.abs_diff(NOW - UPTIME));
-    At { began, ended: began + Duration::from_millis(3) }
+    ReadInterval { start: began, end: began + Duration::from_millis(3) }
 }
 
 #[derive(Debug)]
 struct Fixed(Arc<str>);
 
 impl Policies for Fixed {
-    fn of(&self, lease: &str) -> Arc<Policy> {
+    fn policy(&self, lease: &str) -> Arc<Policy> {
         let policy = Policy::default();
         Arc::new(match lease {
             "retention" => Policy { alerts: [Alert::WorkStalled, Alert::NoLeader].into_iter().collect(), ..policy },
@@ -272,7 +271,7 @@ impl Policies for Fixed {
         })
     }
 
-    fn expected(&self) -> Vec<Arc<str>> {
+    fn expected_leases(&self) -> Vec<Arc<str>> {
         match &*self.0 {
             "billing" => vec!["invoice-close".into()],
             _ => Vec::new(),

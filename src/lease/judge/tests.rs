@@ -3,10 +3,11 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::super::anomaly::AnomalyCounts;
 use super::super::label::{Column, ReadFailure};
 use super::super::policy::AlertSet;
 use super::super::record::Epoch;
-use super::super::status::{Anomalies, Status};
+use super::super::status::Status;
 use super::super::token::TokenKey;
 use super::*;
 
@@ -24,8 +25,8 @@ fn policy() -> Policy {
     Policy { stall_after: LIMIT, overdue_after: None, work: Work::Unstated, alerts: AlertSet::default() }
 }
 
-fn exact(seconds: u64) -> DatedAge {
-    DatedAge { age: Age::exact(s(seconds)), basis: AgeSource::Stored }
+fn exact(seconds: u64) -> EventAge {
+    EventAge { age: Age::exact(s(seconds)), source: AgeSource::StoredTime }
 }
 
 fn left(seconds: i64) -> RemainingTtl {
@@ -35,14 +36,14 @@ fn left(seconds: i64) -> RemainingTtl {
 /// Held for an hour under epoch 7, renewed two seconds ago; progress four seconds ago; nothing due.
 fn healthy() -> Evidence {
     Evidence {
-        tenure: Tenure::Holder(HolderEvidence {
-            holder: Some(TokenKey::new(b"key").token("host-a")),
+        authority: AuthorityEvidence::Holder(Holder {
+            token: Some(TokenKey::new(b"key").token("host-a")),
             others: Box::default(),
             epoch: Some(Epoch(7)),
             epoch_regressed: false,
             acquired: exact(3_600),
             renewed: exact(2),
-            left: left(13),
+            remaining_ttl: left(13),
             acquired_at: None,
             renewed_at: None,
         }),
@@ -52,25 +53,28 @@ fn healthy() -> Evidence {
     }
 }
 
-fn made(when: DatedAge, under: ProgressEpoch) -> Progress {
+fn made(when: EventAge, under: ProgressEpoch) -> Progress {
     let epoch = Some(Epoch(if under == ProgressEpoch::Current { 7 } else { 6 }));
-    Progress::Made { when, epoch, under, at: None }
+    Progress::Made { age: when, epoch, epoch_relation: under, stored_at: None }
 }
 
 fn waiting(count: u64, oldest: u64) -> Due {
     Due::Waiting { count: Some(count), oldest: Some(exact(oldest)), oldest_at: None }
 }
 
-fn holding(change: impl FnOnce(&mut HolderEvidence)) -> Evidence {
+fn holding(change: impl FnOnce(&mut Holder)) -> Evidence {
     let mut evidence = healthy();
-    if let Tenure::Holder(holding) = &mut evidence.tenure {
+    if let AuthorityEvidence::Holder(holding) = &mut evidence.authority {
         change(holding);
     }
     evidence
 }
 
-fn vacant(how: Vacancy, since: u64) -> Evidence {
-    Evidence { tenure: Tenure::Vacant { how, since: exact(since), epoch: Some(Epoch(7)) }, ..healthy() }
+fn vacant(how: VacancyCause, since: u64) -> Evidence {
+    Evidence {
+        authority: AuthorityEvidence::Vacant { cause: how, since: exact(since), epoch: Some(Epoch(7)) },
+        ..healthy()
+    }
 }
 
 fn status(observation: Observation, kind: Kind, policy: Policy) -> Status {
@@ -79,7 +83,7 @@ fn status(observation: Observation, kind: Kind, policy: Policy) -> Status {
         verdict: judge(&observation, kind, &policy),
         observation,
         policy: Arc::new(policy),
-        anomalies: Anomalies::default(),
+        anomalies: AnomalyCounts::default(),
     }
 }
 
@@ -94,7 +98,7 @@ struct Case {
 
 fn check(cases: impl IntoIterator<Item = Case>) {
     for Case { says, kind, policy, evidence, verdict, sentence } in cases {
-        let status = status(Observation::Known(evidence), kind, policy);
+        let status = status(Ok(evidence), kind, policy);
         let Verdict { authority, progress, state, reason } = status.verdict;
         assert_eq!((authority, progress, state, reason), verdict, "{says}");
         assert_eq!(status.sentence().to_string(), sentence, "{says}");

@@ -9,24 +9,24 @@ fn reading(snapshot: SourceSnapshot) -> Arc<CachedReading> {
     Arc::new(CachedReading::new(Arc::new(snapshot), History::default(), std::time::Duration::ZERO))
 }
 
-fn unpacked(body: &Encoded) -> Vec<u8> {
-    let Encoded::Gzip(pieces) = body else { panic!("not compressed: {body:?}") };
+fn unpacked(body: &EncodedText) -> Vec<u8> {
+    let EncodedText::Gzip(pieces) = body else { panic!("not compressed: {body:?}") };
     let mut text = Vec::new();
     std::io::Read::read_to_end(&mut flate2::read::GzDecoder::new(&pieces.concat()[..]), &mut text).unwrap();
     text
 }
 
-fn plain(body: Encoded) -> Vec<u8> {
+fn plain(body: EncodedText) -> Vec<u8> {
     match body {
-        Encoded::Plain(pieces) => pieces.concat(),
-        Encoded::Lazy(text) => text.pieces.collect::<Vec<_>>().concat(),
-        Encoded::Gzip(_) => panic!("compressed"),
+        EncodedText::Plain(pieces) => pieces.concat(),
+        EncodedText::Lazy(text) => text.pieces.collect::<Vec<_>>().concat(),
+        EncodedText::Gzip(_) => panic!("compressed"),
     }
 }
 
 /// Where the pieces of a body are that are longer than any header.
-fn places(body: &Encoded) -> Vec<*const u8> {
-    let Encoded::Gzip(pieces) = body else { panic!("not compressed: {body:?}") };
+fn places(body: &EncodedText) -> Vec<*const u8> {
+    let EncodedText::Gzip(pieces) = body else { panic!("not compressed: {body:?}") };
     pieces.iter().filter(|piece| piece.len() > 300).map(|piece| piece.as_ptr()).collect()
 }
 
@@ -47,7 +47,7 @@ async fn sixteen_scrapes_of_one_reading_in_either_format_send_blocks_that_were_c
         bodies.push(scrape.await.unwrap());
     }
     // But for the last, which is the exporter's own and compressed for each.
-    let shared = |body: &Encoded| places(body).into_iter().take(20).collect::<Vec<_>>();
+    let shared = |body: &EncodedText| places(body).into_iter().take(20).collect::<Vec<_>>();
     assert_eq!(shared(&bodies[0]).len(), 20);
     for (body, format) in bodies.iter().zip(Format::ALL.into_iter().cycle()) {
         assert_eq!(shared(body), shared(&bodies[0]), "compressed more than once");
@@ -63,7 +63,7 @@ async fn a_short_text_is_compressed_as_a_whole_and_a_very_short_one_not_at_all()
         let readings = [reading(snapshots::many(leases))];
         let body = metrics(&exposition, &readings, Format::Text, Encoding::Gzip, Vec::new()).await;
         match shared {
-            None => assert!(matches!(body, Encoded::Plain(_)), "{leases}"),
+            None => assert!(matches!(body, EncodedText::Plain(_)), "{leases}"),
             Some(shared) => {
                 assert_eq!(readings[0].is_compressed(), shared, "{leases}");
                 let text = metrics(&exposition, &readings, Format::Text, Encoding::Identity, Vec::new()).await;
@@ -78,7 +78,7 @@ async fn plain_text_of_many_leases_is_written_as_it_is_sent_and_keeps_its_readin
     let exposition = Exposition::without(|_| false);
     let readings = [reading(snapshots::many(2_000)), reading(snapshots::many(30))];
     let body = metrics(&exposition, &readings, Format::Text, Encoding::Identity, Vec::new()).await;
-    let Encoded::Lazy(text) = body else { panic!("{body:?}") };
+    let EncodedText::Lazy(text) = body else { panic!("{body:?}") };
     assert!(!readings[0].is_compressed());
     let ids: Vec<_> = readings.iter().map(|reading| Arc::as_ptr(reading).addr()).collect();
     assert_eq!(text.retained.iter().map(|retained| retained.id).collect::<Vec<_>>(), ids);
@@ -92,8 +92,8 @@ async fn plain_text_of_many_leases_is_written_as_it_is_sent_and_keeps_its_readin
 async fn sources_whose_json_was_compressed_once_make_any_document_that_is_asked_for() {
     let all: Vec<_> = snapshots::all().into_iter().chain([snapshots::many(500)]).map(reading).collect();
     let body = json(&all, Encoding::Gzip).await.unwrap();
-    let longest = |body: &Encoded| {
-        let Encoded::Gzip(pieces) = body else { panic!("not compressed") };
+    let longest = |body: &EncodedText| {
+        let EncodedText::Gzip(pieces) = body else { panic!("not compressed") };
         pieces.iter().max_by_key(|piece| piece.len()).unwrap().as_ptr()
     };
     for chosen in [&all[..], &all[2..], &all[5..]] {

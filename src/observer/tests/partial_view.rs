@@ -2,7 +2,7 @@
 
 use super::*;
 
-const BRIEFLY: WaitLimit = WaitLimit::Briefly;
+const BRIEFLY: WaitLimit = WaitLimit::Short;
 const QUICK: Does = Does::Answer(Duration::from_millis(1));
 
 fn shown(view: &PartialView) -> (State, Reason) {
@@ -87,7 +87,7 @@ async fn a_reading_that_people_began_takes_the_time_that_it_needs() {
 #[tokio::test(start_paused = true)]
 async fn a_slow_source_is_waited_for_as_long_as_usual_by_who_does_not_look_again() {
     let (observer, [source]) = observer([Does::Answer(secs(3))]);
-    let usual = WaitLimit::AsLongAsUsual;
+    let usual = WaitLimit::LastReadDuration;
     observer.observe(within(10.0)).await;
     tokio::time::sleep(secs(2)).await;
     let (views, took) = view(&observer, usual).await;

@@ -19,7 +19,7 @@ use super::rows::Decoder;
 use super::section::{KeySet, KeySpec, Node, Section, StoreDiagnostics, StoreSection, line};
 use super::{ReadError, ReadResult, Scope, Store};
 use crate::clock;
-use crate::lease::At;
+use crate::lease::ReadInterval;
 
 /// JSON files.
 #[derive(Debug)]
@@ -135,7 +135,7 @@ impl JsonStore {
         let text = text.map_err(|_| ReadError::Unreachable("the file cannot be read".to_owned()))?;
         let mismatch = |what: &str| ReadError::SchemaMismatch(what.to_owned());
         let file: Json = serde_json::from_str(&text).map_err(|_| mismatch("the file is not JSON"))?;
-        let at = At { began, ended: clock::monotonic() };
+        let at = ReadInterval { start: began, end: clock::monotonic() };
         let now = file.pointer(&self.config.clock).ok_or_else(|| mismatch("there is no clock"))?;
         let leases = file.pointer(&self.config.leases.0).and_then(Json::as_array);
         let mut decoder = Decoder::new(columns(COLUMNS.into_iter())?, &self.scope);

@@ -30,11 +30,11 @@ async fn a_kind_of_store_in_one_folder_is_configured_and_read() {
     assert_eq!((source.store.to_string().as_str(), source.origin), ("json-file", Origin::Key("pointer")));
     let scope = Scope { only_lease: source.name.clone(), max_leases: source.rules.max_leases };
     let read = source.store.store(scope).read(Instant::now() + Duration::from_secs(9)).await.unwrap();
-    let [record] = read.reading.rows.as_slice() else { panic!("{read:?}") };
+    let [record] = read.records.accepted.as_slice() else { panic!("{read:?}") };
     assert_eq!((record.lease.as_deref(), record.holder.as_deref()), (Some("nightly"), Some("host-1")));
     assert_eq!(record.epoch, Some(Epoch(7)));
-    assert_eq!(read.reading.store_now.unix_micros(), 1_796_040_000_000_000);
-    let [rejected] = read.reading.rejected.as_slice() else { panic!("{read:?}") };
+    assert_eq!(read.store_now.unix_micros(), 1_796_040_000_000_000);
+    let [rejected] = read.records.rejected.as_slice() else { panic!("{read:?}") };
     assert_eq!(rejected.lease.as_deref(), Some("weekly"));
 }
 

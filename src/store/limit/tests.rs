@@ -27,7 +27,7 @@ fn kept(max_leases: usize, leases: &[&str]) -> (Vec<String>, u64) {
             limiter.push(row(lease));
         }
     }
-    let CappedRecords { rows, over_limit, .. } = limiter.finish();
+    let RecordSet { accepted: rows, over_limit, .. } = limiter.finish();
     (rows.iter().filter_map(|row| row.lease.as_deref().map(str::to_owned)).collect(), over_limit)
 }
 
@@ -52,7 +52,7 @@ fn rows_that_cannot_be_used_count_as_those_that_can() {
         }
     }
     let kept = limiter.finish();
-    assert_eq!(kept.rows, [row("b")]);
+    assert_eq!(kept.accepted, [row("b")]);
     assert_eq!(kept.rejected, [wrong(Some("a")), wrong(Some("b"))]);
     assert_eq!((kept.over_limit, kept.last_kept.as_deref()), (3, Some("b")));
 }
@@ -63,7 +63,7 @@ fn of_rows_without_a_name_no_more_are_kept_than_of_leases() {
     (0..5).for_each(|_| limiter.reject(wrong(None)));
     limiter.push(row("a"));
     let kept = limiter.finish();
-    assert_eq!((kept.rows.len(), kept.rejected.len(), kept.over_limit), (1, 2, 3));
+    assert_eq!((kept.accepted.len(), kept.rejected.len(), kept.over_limit), (1, 2, 3));
     assert_eq!(kept.last_kept, None, "no lease was left out");
 }
 
@@ -75,7 +75,7 @@ fn a_lease_with_more_rows_than_are_kept_is_named_and_its_rows_are_counted() {
     limiter.push(row("c"));
     let kept = limiter.finish();
     let expected: Vec<_> = (0..RecordLimiter::MEMBERS).map(|number| member(&lease, number)).chain([row("c")]).collect();
-    assert_eq!(kept.rows, expected, "the first that came");
+    assert_eq!(kept.accepted, expected, "the first that came");
     // One of the six that were left out stands in the list.
     assert_eq!((kept.rejected, kept.over_limit), (vec![more_than_kept("b")], 5));
     assert_eq!(kept.last_kept, None, "no lease was left out");
@@ -86,7 +86,7 @@ fn as_many_rows_of_one_lease_as_are_kept_are_all_that_there_are() {
     let (mut limiter, lease) = (RecordLimiter::new(1), Arc::from("a"));
     (0..RecordLimiter::MEMBERS).for_each(|number| limiter.push(member(&lease, number)));
     let kept = limiter.finish();
-    assert_eq!((kept.rows.len(), kept.rejected.len(), kept.over_limit), (RecordLimiter::MEMBERS, 0, 0));
+    assert_eq!((kept.accepted.len(), kept.rejected.len(), kept.over_limit), (RecordLimiter::MEMBERS, 0, 0));
 }
 
 #[test]
@@ -101,7 +101,7 @@ fn leases_beyond_the_rows_that_are_kept_in_all_are_left_out_by_name() {
         }
     }
     let kept = limiter.finish();
-    assert_eq!(kept.rows.len(), RecordLimiter::MEMBERS * RecordLimiter::ROWS_PER_LEASE);
+    assert_eq!(kept.accepted.len(), RecordLimiter::MEMBERS * RecordLimiter::ROWS_PER_LEASE);
     assert_eq!((kept.over_limit, kept.last_kept), (2 * RecordLimiter::MEMBERS as u64, Some(Arc::clone(&names[9]))));
 }
 
@@ -134,7 +134,7 @@ fn the_work_is_in_proportion_to_the_rows_and_the_memory_to_the_bounds_whatever_t
                 let case = format!("{rows} rows of {leases} leases, {max_leases} at the most");
                 assert!(looked_at <= 4 * rows, "{looked_at} rows were looked at: {case}");
                 let kept = limiter.finish();
-                let counted = kept.rows.len() + kept.rejected.len() + usize::try_from(kept.over_limit).unwrap();
+                let counted = kept.accepted.len() + kept.rejected.len() + usize::try_from(kept.over_limit).unwrap();
                 assert_eq!(counted, rows, "{case}");
             }
         }
@@ -142,9 +142,9 @@ fn the_work_is_in_proportion_to_the_rows_and_the_memory_to_the_bounds_whatever_t
 }
 
 /// The same by sorting everything: what is kept of these rows, each a lease and whether it can be used.
-fn model(max_leases: usize, rows: &[(Option<Arc<str>>, bool)]) -> CappedRecords {
+fn model(max_leases: usize, rows: &[(Option<Arc<str>>, bool)]) -> RecordSet {
     let mut by_lease: BTreeMap<Arc<str>, (Vec<LeaseRecord>, Vec<RejectedRecord>)> = BTreeMap::new();
-    let mut kept = CappedRecords { rows: Vec::new(), rejected: Vec::new(), over_limit: 0, last_kept: None };
+    let mut kept = RecordSet::default();
     for (number, (lease, usable)) in rows.iter().enumerate() {
         match lease {
             None => kept.rejected.push(wrong(None)),
@@ -171,12 +171,12 @@ fn model(max_leases: usize, rows: &[(Option<Arc<str>>, bool)]) -> CappedRecords 
         used.truncate(RecordLimiter::MEMBERS);
         rejected.truncate(RecordLimiter::MEMBERS - used.len());
         in_all += used.len() + rejected.len();
-        kept.rows.append(&mut used);
+        kept.accepted.append(&mut used);
         kept.rejected.append(&mut rejected);
         last = Some(lease);
     }
     kept.rejected.append(&mut more);
-    kept.over_limit = (rows.len() - kept.rows.len() - kept.rejected.len()) as u64;
+    kept.over_limit = (rows.len() - kept.accepted.len() - kept.rejected.len()) as u64;
     kept
 }
 
@@ -214,7 +214,7 @@ proptest! {
             }
         }
         let (kept, expected) = (limiter.finish(), model(max_leases, &rows));
-        prop_assert_eq!(kept.rows, expected.rows);
+        prop_assert_eq!(kept.accepted, expected.accepted);
         prop_assert_eq!(kept.rejected, expected.rejected);
         prop_assert_eq!((kept.over_limit, kept.last_kept), (expected.over_limit, expected.last_kept));
     }

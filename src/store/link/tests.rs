@@ -4,8 +4,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use tokio::time::{self, sleep};
 
 use super::*;
-use crate::lease::{At, Columns, Reading, StoreTime};
-use crate::store::ReadOutput;
+use crate::lease::{Columns, ReadInterval, Reading, RecordSet, StoreTime};
 
 /// What a server does at each step, in turn.
 #[derive(Clone, Copy, Debug)]
@@ -48,17 +47,12 @@ impl Driver for Script {
 
     async fn read(&mut self, _: &mut Arc<()>, _: Instant) -> ReadResult {
         Self::step(self.reads.get(self.read.fetch_add(1, Ordering::Relaxed))).await?;
-        Ok(ReadOutput {
-            reading: Reading {
-                store_now: StoreTime::from_unix_seconds(0).unwrap(),
-                columns: Columns::all(),
-                rows: Vec::new(),
-                rejected: Vec::new(),
-                over_limit: 0,
-                last_kept: None,
-            },
-            at: At { began: Duration::ZERO, ended: Duration::ZERO },
+        Ok(Reading {
+            interval: ReadInterval { start: Duration::ZERO, end: Duration::ZERO },
+            store_now: StoreTime::from_unix_seconds(0).unwrap(),
             clock_offset: 0.0,
+            columns: Columns::all(),
+            records: RecordSet::default(),
         })
     }
 }

@@ -25,7 +25,7 @@ use super::rows::{Decoder, give_way, no_row};
 use super::transport::{Pem, pem};
 use super::{Host, ReadError, ReadResult, Scope, Server, SessionZone, Statement, Tls, Zone};
 use crate::clock;
-use crate::lease::At;
+use crate::lease::ReadInterval;
 use failure::{Asked, read_error, wants_protection};
 pub use kind::Mysql;
 use value::Kind;
@@ -98,7 +98,7 @@ impl Reader {
         let mut rows = statement.query().fetch(connection);
         let first = rows.try_next().await.map_err(|error| asked.error(error))?;
         // The snapshot and the store's clock are fixed once the first row is there.
-        let (at, wall_clock) = (At { began, ended: clock::monotonic() }, clock::unix_seconds());
+        let (at, wall_clock) = (ReadInterval { start: began, end: clock::monotonic() }, clock::unix_seconds());
         let first = first.ok_or_else(no_row)?;
         // A schema that changed since it was prepared moves the columns of a `SELECT *`: from here on they stay.
         let kinds: Vec<_> = first.columns().iter().map(|column| Kind::of(column.type_info())).collect();

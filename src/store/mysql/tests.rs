@@ -92,7 +92,7 @@ async fn of_several_statements_the_one_is_asked_that_fits_what_is_stored_now() {
     for epoch in [2, 3, 2] {
         database.execute(&format!("UPDATE version SET number = {epoch}"));
         let taken = store.read(Instant::now() + Duration::from_secs(60)).await.unwrap();
-        assert_eq!(taken.reading.rows[0].epoch, Some(Epoch(epoch)));
+        assert_eq!(taken.records.accepted[0].epoch, Some(Epoch(epoch)));
     }
     for unknown in ["UPDATE version SET number = 4", "UPDATE version SET number = NULL", "DELETE FROM version"] {
         database.execute(unknown);

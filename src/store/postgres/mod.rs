@@ -23,7 +23,8 @@ use std::sync::Arc;
 use tokio::time::Instant;
 
 use super::link::Driver;
-use super::{ReadError, ReadOutput, ReadResult, Scope, Server, Statement, Zone};
+use super::{ReadError, ReadResult, Scope, Server, Statement, Zone};
+use crate::lease::Reading;
 use columns::DatabaseTypes;
 use connect::Session;
 use failure::Failure;
@@ -99,7 +100,7 @@ impl Driver for Reader {
 }
 
 impl Reader {
-    async fn read_once(&self, open: &mut Open, deadline: Instant) -> Result<ReadOutput, Failure> {
+    async fn read_once(&self, open: &mut Open, deadline: Instant) -> Result<Reading, Failure> {
         let Open { stream, sql, unconverted, types } = open;
         let prelude = || {
             let left = deadline.saturating_duration_since(Instant::now()).as_millis();

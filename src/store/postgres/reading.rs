@@ -12,10 +12,10 @@ use super::message::{MessageStream, ServerMessage, values};
 use super::pipeline::Pipeline;
 use super::value::Kind;
 use crate::clock;
-use crate::lease::At;
+use crate::lease::{ReadInterval, Reading};
 use crate::store::column::{Value, columns};
 use crate::store::rows::{Decoder, no_row};
-use crate::store::{ReadError, ReadOutput, Scope, Zone};
+use crate::store::{ReadError, Scope, Zone};
 
 /// Each time that so many rows are decoded is a unit of the task's budget (128 of them): once it is spent, other tasks run,
 /// and the deadline of the reading is looked at.
@@ -111,7 +111,7 @@ pub(super) struct ReadRequest<'a> {
 }
 
 /// The rows of the query, made into a reading, in one round trip.
-pub(super) async fn read(request: &ReadRequest<'_>, stream: &mut MessageStream) -> Result<ReadOutput, Failure> {
+pub(super) async fn read(request: &ReadRequest<'_>, stream: &mut MessageStream) -> Result<Reading, Failure> {
     let mut pipeline = request.prelude.pipeline()?;
     pipeline.query(request.sql)?;
     // After the rows, because asked before them it would fix the snapshot before the clock was read.
@@ -230,9 +230,9 @@ impl Decoding {
         })?)
     }
 
-    fn finish(self) -> Result<ReadOutput, Failure> {
+    fn finish(self) -> Result<Reading, Failure> {
         let (ended, wall_clock) = self.first.ok_or_else(no_row)?;
-        Ok(self.decoder.finish(At { began: self.began, ended }, wall_clock)?)
+        Ok(self.decoder.finish(ReadInterval { start: self.began, end: ended }, wall_clock)?)
     }
 }
 

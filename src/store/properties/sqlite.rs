@@ -64,7 +64,7 @@ fn row_is_read_as_it_is_stored_or_the_invalid_column_is_named() {
         connection.execute(&format!("INSERT INTO t VALUES ({marks})"), rusqlite::params_from_iter(&row)).unwrap();
         let query = SqliteQuery::new(sql.as_str().into(), Scope { only_lease: "source".into(), max_leases: 10 });
         let output = query.read(&connection, Duration::from_secs(1), &|| Duration::ZERO);
-        let reading = output.map_err(|_| TestCaseError::fail("not read"))?.reading;
+        let reading = output.map_err(|_| TestCaseError::fail("not read"))?;
 
         let lease = value(&row[0]).name().map(|name| name.map(|name| std::sync::Arc::from(&*name)));
         let mut expected = LeaseRecord { lease: lease.clone().unwrap_or_default(), ..LeaseRecord::default() };
@@ -77,12 +77,17 @@ fn row_is_read_as_it_is_stored_or_the_invalid_column_is_named() {
         };
         match (fault, &expected.lease) {
             (Some((column, fault)), lease) => {
-                prop_assert!(reading.rows.is_empty());
-                prop_assert_eq!(&reading.rejected[0].lease, lease);
-                prop_assert_eq!((reading.rejected[0].column, reading.rejected[0].fault), (column, fault));
+                prop_assert!(reading.records.accepted.is_empty());
+                prop_assert_eq!(&reading.records.rejected[0].lease, lease);
+                prop_assert_eq!(
+                    (reading.records.rejected[0].column, reading.records.rejected[0].fault),
+                    (column, fault)
+                );
             }
-            (None, Some(_)) => prop_assert_eq!((&reading.rows[..], reading.rejected.len()), (&[expected][..], 0)),
-            (None, None) => prop_assert!(reading.rows.is_empty()),
+            (None, Some(_)) => {
+                prop_assert_eq!((&reading.records.accepted[..], reading.records.rejected.len()), (&[expected][..], 0))
+            }
+            (None, None) => prop_assert!(reading.records.accepted.is_empty()),
         }
     });
 }

@@ -14,8 +14,8 @@ use super::value::{
     Unusable, count, counter, field, has_none, hash, introduced, lowest_of, next, score_of, score_time, short, time,
 };
 use super::{Expiry, ReadError, RecordLimiter};
-use crate::lease::{Column, LeaseRecord, Reading, RecordFault, RejectedRecord, Rules, StoreTime};
-use crate::store::CappedRecords;
+use crate::clock;
+use crate::lease::{Column, LeaseRecord, ReadInterval, Reading, RecordFault, RejectedRecord, Rules, StoreTime};
 use crate::store::column::reported;
 use crate::store::redis::keys::{DueKey, KeyLayout, Record};
 
@@ -24,6 +24,8 @@ pub(super) struct Decoder<'l> {
     layout: &'l KeyLayout,
     expiry: Expiry,
     schedules: &'l mut DueScheduleTracker,
+    /// When the request was sent, on the exporter's monotonic clock.
+    start: Duration,
 }
 
 /// When a key expires.
@@ -42,8 +44,13 @@ const BEYOND: Unusable = Unusable::Record(Column::ExpiresAt, RecordFault::OutOfR
 
 impl<'l> Decoder<'l> {
     /// Of leases that are laid out so, asked with these words.
-    pub(super) const fn new(layout: &'l KeyLayout, expiry: Expiry, schedules: &'l mut DueScheduleTracker) -> Self {
-        Self { layout, expiry, schedules }
+    pub(super) const fn new(
+        layout: &'l KeyLayout,
+        expiry: Expiry,
+        schedules: &'l mut DueScheduleTracker,
+        start: Duration,
+    ) -> Self {
+        Self { layout, expiry, schedules, start }
     }
 
     /// Makes the reading, of the answers as they arrive. `kept` holds what was rejected already, `over_limit` is how many
@@ -77,9 +84,12 @@ impl<'l> Decoder<'l> {
         answers.end()?;
         self.schedules.end();
         let columns = reported(&self.layout.columns());
-        let CappedRecords { rows, rejected, over_limit: nameless, .. } = kept.finish();
-        let last_kept = subjects.last().filter(|_| over_limit > 0).map(|subject| Arc::clone(&subject.name));
-        Ok(Reading { store_now, columns, rows, rejected, over_limit: over_limit + nameless, last_kept })
+        let mut records = kept.finish();
+        records.over_limit += over_limit;
+        records.last_kept = subjects.last().filter(|_| over_limit > 0).map(|subject| Arc::clone(&subject.name));
+        let clock_offset = store_now.unix_seconds() - clock::unix_seconds();
+        let interval = ReadInterval { start: self.start, end: clock::monotonic() };
+        Ok(Reading { interval, store_now, clock_offset, columns, records })
     }
 
     /// A lease's row; nothing if its key is gone. All of its answers are looked at, whatever comes of it.

@@ -29,9 +29,8 @@ use tokio::task::coop::consume_budget;
 use tokio::time::Instant;
 
 use super::link::Driver;
-use super::{Host, PasswordFile, ReadError, ReadOutput, ReadResult, RecordLimiter, Scope, Tls};
-use crate::clock;
-use crate::lease::{At, RecordFault, StoreTime};
+use super::{Host, PasswordFile, ReadError, ReadResult, RecordLimiter, Scope, Tls};
+use crate::lease::{RecordFault, StoreTime};
 use answer::Decoder;
 use connection::Connection;
 use failure::{Failure, not_understood};
@@ -184,11 +183,8 @@ impl Driver for Reader {
                 }
                 Err(failure) => return Err(failure.into_read_error()),
             };
-            let decoder = Decoder::new(layout, open.expiry, &mut self.schedules);
-            let reading = decoder.read(elements, &subjects, kept, names.over_limit()).await?;
-            let at = At { began, ended: clock::monotonic() };
-            let clock_offset = reading.store_now.unix_seconds() - clock::unix_seconds();
-            return Ok(ReadOutput { reading, at, clock_offset });
+            let decoder = Decoder::new(layout, open.expiry, &mut self.schedules, began);
+            return decoder.read(elements, &subjects, kept, names.over_limit()).await;
         }
     }
 }

@@ -1,5 +1,7 @@
 //! Replies of a server with known leases, unchanged and changed.
 
+use std::time::Duration;
+
 use proptest::prelude::*;
 use proptest::sample::Index;
 use redis::Value as Reply;
@@ -113,7 +115,12 @@ impl StoredLease {
 fn read(replies: Vec<Reply>, leases: usize) -> Result<crate::lease::Reading, ReadError> {
     let (layout, mut schedules) = (layout(LAYOUT), DueScheduleTracker::new(10));
     let subjects: Vec<_> = (0..leases).map(|at| subject(&at.to_string())).collect();
-    decoded(Decoder::new(&layout, Expiry::Time, &mut schedules), replies, &subjects, RecordLimiter::new(10))
+    decoded(
+        Decoder::new(&layout, Expiry::Time, &mut schedules, Duration::ZERO),
+        replies,
+        &subjects,
+        RecordLimiter::new(10),
+    )
 }
 
 fn replies(leases: &[StoredLease]) -> Vec<Reply> {
@@ -139,8 +146,8 @@ proptest! {
         for (index, lease) in leases.iter().enumerate() {
             let name = index.to_string();
             let is_named = |lease: &Option<std::sync::Arc<str>>| lease.as_deref() == Some(&*name);
-            let record = reading.rows.iter().find(|record| is_named(&record.lease));
-            let rejected = reading.rejected.iter().find(|record: &&RejectedRecord| is_named(&record.lease));
+            let record = reading.records.accepted.iter().find(|record| is_named(&record.lease));
+            let rejected = reading.records.rejected.iter().find(|record: &&RejectedRecord| is_named(&record.lease));
             match lease.record(&name) {
                 Ok(expected) => prop_assert_eq!((record, rejected), (expected.as_ref(), None)),
                 Err(()) => prop_assert!(record.is_none() && rejected.is_some(), "{record:?}"),
@@ -170,11 +177,11 @@ proptest! {
         prop_assert!(index > 0, "the server did not answer HELLO");
         let Some(affected) = index.checked_sub(2).map(|index| (index / 6).to_string()) else { return Ok(()) };
         let other_records = |reading: &crate::lease::Reading| -> Vec<LeaseRecord> {
-            reading.rows.iter().filter(|record| record.lease.as_deref() != Some(&*affected)).cloned().collect()
+            reading.records.accepted.iter().filter(|record| record.lease.as_deref() != Some(&*affected)).cloned().collect()
         };
         prop_assert_eq!(other_records(&reading), other_records(&unchanged));
         let other_faults = |reading: &crate::lease::Reading| -> Vec<(Column, RecordFault)> {
-            let others = reading.rejected.iter().filter(|record| record.lease.as_deref() != Some(&*affected));
+            let others = reading.records.rejected.iter().filter(|record| record.lease.as_deref() != Some(&*affected));
             others.map(|record| (record.column, record.fault)).collect()
         };
         prop_assert_eq!(other_faults(&reading), other_faults(&unchanged));

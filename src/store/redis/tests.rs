@@ -63,7 +63,12 @@ pub(super) fn decoded(
 
 fn read(yaml: &str, expiry: Expiry, replies: Vec<Reply>, subjects: &[Subject]) -> Result<Reading, ReadError> {
     let (layout, mut schedules) = (layout(yaml), DueScheduleTracker::new(10_000));
-    decoded(Decoder::new(&layout, expiry, &mut schedules), replies, subjects, RecordLimiter::new(10_000))
+    decoded(
+        Decoder::new(&layout, expiry, &mut schedules, Duration::ZERO),
+        replies,
+        subjects,
+        RecordLimiter::new(10_000),
+    )
 }
 
 /// What a server of before Redis 7 says is left is left from when it says so: each is counted from the look at the clock
@@ -80,7 +85,7 @@ fn what_is_left_is_counted_from_the_look_at_the_clock_before_it() {
     }
     let reading = read("{lock: 'lock:*', ttl: 30s}", Expiry::Left, replies, &subjects).unwrap();
     let expires = |name: &str| {
-        let row = reading.rows.iter().find(|row| row.lease.as_deref() == Some(name)).unwrap();
+        let row = reading.records.accepted.iter().find(|row| row.lease.as_deref() == Some(name)).unwrap();
         assert_eq!(row.renewed_at.map(|at| at.plus(Duration::from_secs(30))), row.expires_at);
         row.expires_at.map(|at| at.unix_seconds())
     };
@@ -102,7 +107,7 @@ fn what_fell_due_while_it_was_counted_is_due_and_what_is_not_due_yet_is_not() {
             Reply::Int(count),
         ];
         let reading = read("{lock: a, due_set: b}", Expiry::Time, replies, &[subject("a")]).unwrap();
-        (reading.rows[0].due, reading.rows[0].oldest_due_at.map(StoreTime::unix_seconds))
+        (reading.records.accepted[0].due, reading.records.accepted[0].oldest_due_at.map(StoreTime::unix_seconds))
     };
     assert_eq!(due(0, Some(1_000.1)), (Some(1), Some(1_000.1)));
     assert_eq!(due(3, Some(999.0)), (Some(3), Some(999.0)));
@@ -115,8 +120,8 @@ fn what_fell_due_while_it_was_counted_is_due_and_what_is_not_due_yet_is_not() {
 fn rejected(yaml: &str, replies: Vec<Reply>) -> Option<(Column, RecordFault)> {
     let replies = [hello("master"), clock(1_000)].into_iter().chain(replies).collect();
     let reading = read(yaml, Expiry::Time, replies, &[subject("a")]).unwrap();
-    assert_eq!(reading.rows.len() + reading.rejected.len(), 1);
-    reading.rejected.first().map(|row| (row.column, row.fault))
+    assert_eq!(reading.records.accepted.len() + reading.records.rejected.len(), 1);
+    reading.records.rejected.first().map(|row| (row.column, row.fault))
 }
 
 #[test]

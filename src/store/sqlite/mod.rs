@@ -22,8 +22,9 @@ use rusqlite::{Connection, OpenFlags};
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, timeout_at};
 
-use super::{ReadError, ReadOutput, ReadResult, Store};
+use super::{ReadError, ReadResult, Store};
 use crate::clock;
+use crate::lease::Reading;
 
 pub use kind::{Sqlite, SqliteFile};
 pub use query::SqliteQuery;
@@ -134,7 +135,7 @@ fn attempt(
     query: &SqliteQuery,
     open: &mut Option<Open>,
     deadline: Duration,
-) -> Result<ReadOutput, failure::Failure> {
+) -> Result<Reading, failure::Failure> {
     let metadata = std::fs::metadata(path).map_err(|error| failure::of_file(&error))?;
     if !metadata.is_file() {
         // A folder cannot be read, and a pipe would keep its reader waiting for ever.

@@ -8,10 +8,10 @@ use rusqlite::types::ValueRef;
 
 use super::failure::Failure;
 use crate::clock;
-use crate::lease::At;
+use crate::lease::{ReadInterval, Reading};
 use crate::store::column::{Value, columns};
 use crate::store::rows::{Decoder, no_row};
-use crate::store::{ReadError, ReadOutput, Scope};
+use crate::store::{ReadError, Scope};
 
 /// How many steps of SQLite's virtual machine pass between two looks at the clock: some tens of microseconds.
 const STEPS_BETWEEN_LOOKS: i32 = 10_000;
@@ -41,7 +41,7 @@ impl SqliteQuery {
         connection: &Connection,
         deadline: Duration,
         now: &(impl Fn() -> Duration + Copy + Send + 'static),
-    ) -> Result<ReadOutput, Failure> {
+    ) -> Result<Reading, Failure> {
         let now = *now;
         connection.progress_handler(STEPS_BETWEEN_LOOKS, Some(move || now() >= deadline))?;
         let mut statement = connection.prepare_cached(&self.sql)?;
@@ -57,7 +57,7 @@ impl SqliteQuery {
         let mut rows = statement.query([])?;
         let first = rows.next()?;
         // The snapshot and the store's clock are fixed once the first row is there.
-        let (at, wall_clock) = (At { began, ended: now() }, clock::unix_seconds());
+        let (at, wall_clock) = (ReadInterval { start: began, end: now() }, clock::unix_seconds());
         let Some(first) = first else {
             return Err(no_row().into());
         };

@@ -48,9 +48,9 @@ fn store(path: &Path) -> SqliteStore {
 /// How many leases a reading shows, or why there is none.
 async fn read(store: &mut SqliteStore) -> Result<usize, (ReadFailure, String)> {
     let taken = Store::read(store, Instant::now() + Duration::from_secs(60)).await;
-    let reading = taken.map_err(|error| (error.failure(), error.to_string()))?.reading;
-    assert!(reading.rejected.is_empty(), "{:?}", reading.rejected);
-    Ok(reading.rows.len())
+    let reading = taken.map_err(|error| (error.failure(), error.to_string()))?;
+    assert!(reading.records.rejected.is_empty(), "{:?}", reading.records.rejected);
+    Ok(reading.records.accepted.len())
 }
 
 async fn is_refused(store: &mut SqliteStore, case: &str) {

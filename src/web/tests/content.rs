@@ -11,7 +11,7 @@ use crate::expose::Encoding;
 use crate::expose::metrics::gzip;
 use crate::expose::testing::snapshots;
 use crate::history::History;
-use crate::observer::{CachedReading, Encoded, NotConfigured, PartialView, SourceSelection, WaitLimit};
+use crate::observer::{CachedReading, EncodedText, NotConfigured, PartialView, SourceSelection, WaitLimit};
 use crate::web::{Content, Scrape};
 
 /// The sample, with metrics as given.
@@ -81,7 +81,7 @@ impl Content for Fake {
         }
     }
 
-    async fn metrics(&self, scrape: Scrape, deadline: Instant) -> Result<Encoded, NotConfigured> {
+    async fn metrics(&self, scrape: Scrape, deadline: Instant) -> Result<EncodedText, NotConfigured> {
         *self.allowed.lock().unwrap() = Some(deadline - Instant::now());
         assert!(!self.panics, "as asked for");
         if let Some((entered, go)) = &self.gate {
@@ -96,11 +96,11 @@ impl Content for Fake {
         let encoding = scrape.encoding;
         *self.last.lock().unwrap() = Some(scrape);
         match encoding {
-            Encoding::GzipRequired => Ok(Encoded::Gzip(gzip(&self.metrics).unwrap())),
+            Encoding::GzipRequired => Ok(EncodedText::Gzip(gzip(&self.metrics).unwrap())),
             Encoding::Gzip | Encoding::Identity if self.anew => {
-                Ok(Encoded::Plain(self.metrics.iter().map(|piece| Bytes::copy_from_slice(piece)).collect()))
+                Ok(EncodedText::Plain(self.metrics.iter().map(|piece| Bytes::copy_from_slice(piece)).collect()))
             }
-            Encoding::Gzip | Encoding::Identity => Ok(Encoded::Plain(self.metrics.clone())),
+            Encoding::Gzip | Encoding::Identity => Ok(EncodedText::Plain(self.metrics.clone())),
         }
     }
 

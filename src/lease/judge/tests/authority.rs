@@ -6,20 +6,20 @@ use super::*;
 fn authority_is_held_vacant_expired_or_unknown() {
     let at_least = |at_least: Option<i64>, at_most: i64| {
         holding(|holding| {
-            holding.left = RemainingTtl::Micros { at_least, at_most };
-            holding.renewed.basis = AgeSource::FirstSeen;
+            holding.remaining_ttl = RemainingTtl::Micros { at_least, at_most };
+            holding.renewed.source = AgeSource::FirstReading;
         })
     };
     check([
         standing(
             "no record",
-            vacant(Vacancy::Absent, 1),
+            vacant(VacancyCause::Absent, 1),
             no_leader(Authority::Vacant, Reason::Absent),
             "the store names no holder",
         ),
         standing(
             "a record without holder",
-            vacant(Vacancy::Released, 1),
+            vacant(VacancyCause::Released, 1),
             no_leader(Authority::Vacant, Reason::Released),
             "the holder gave it back and nobody has taken it",
         ),
@@ -27,20 +27,23 @@ fn authority_is_held_vacant_expired_or_unknown() {
             "a holder whose time is up, by an expiry time",
             Evidence {
                 progress: made(exact(60), ProgressEpoch::Current),
-                ..holding(|holding| holding.left = left(-30))
+                ..holding(|holding| holding.remaining_ttl = left(-30))
             },
             no_leader(Authority::Expired, Reason::Expired),
             "the lease of 186a… expired 30s ago, and nobody has taken over",
         ),
         standing(
             "a holder whose time is up this very moment",
-            Evidence { progress: made(exact(60), ProgressEpoch::Current), ..holding(|holding| holding.left = left(0)) },
+            Evidence {
+                progress: made(exact(60), ProgressEpoch::Current),
+                ..holding(|holding| holding.remaining_ttl = left(0))
+            },
             no_leader(Authority::Expired, Reason::Expired),
             "the lease of 186a… expired 0s ago, and nobody has taken over",
         ),
         standing(
             "the key being there is the lease",
-            holding(|holding| holding.left = RemainingTtl::WhilePresent),
+            holding(|holding| holding.remaining_ttl = RemainingTtl::WhileRecordExists),
             ACTIVE,
             "renewed 2s ago by 186a…, last progress 4s ago",
         ),
@@ -58,25 +61,25 @@ fn authority_is_held_vacant_expired_or_unknown() {
         ),
         standing(
             "a holder's clock that leaves open whether its time is up",
-            holding(|holding| holding.left = RemainingTtl::Micros { at_least: Some(-1), at_most: 1 }),
+            holding(|holding| holding.remaining_ttl = RemainingTtl::Micros { at_least: Some(-1), at_most: 1 }),
             unknown(Authority::Unknown, Reason::ClockSkew),
             "renewed 2s ago by 186a…, the times are too close to a limit, or to each other, to tell",
         ),
         standing(
             "a record that does not say when it expires",
-            holding(|holding| holding.left = RemainingTtl::NotKnown),
+            holding(|holding| holding.remaining_ttl = RemainingTtl::NotRecorded),
             unknown(Authority::Unknown, Reason::InvalidRecord),
             "renewed 2s ago by 186a…, the record leaves out what would tell",
         ),
         standing(
             "a renewal in the future",
-            holding(|holding| holding.renewed = DatedAge { age: Age::UNBOUNDED, basis: AgeSource::Future }),
+            holding(|holding| holding.renewed = EventAge { age: Age::UNBOUNDED, source: AgeSource::FutureTime }),
             unknown(Authority::Unknown, Reason::ClockSkew),
             "held by 186a…, times in the store disagree with each other or lie in the future",
         ),
         standing(
             "an acquisition in the future",
-            holding(|holding| holding.acquired = DatedAge { age: Age::UNBOUNDED, basis: AgeSource::Future }),
+            holding(|holding| holding.acquired = EventAge { age: Age::UNBOUNDED, source: AgeSource::FutureTime }),
             unknown(Authority::Unknown, Reason::ClockSkew),
             "renewed 2s ago by 186a…, times in the store disagree with each other or lie in the future",
         ),
@@ -93,53 +96,53 @@ fn authority_is_held_vacant_expired_or_unknown() {
 fn what_could_not_be_looked_at_is_unknown() {
     for (why, reason, sentence) in [
         (
-            UnknownCause::Source(ReadFailure::Unreachable),
+            ObservationFailure::Source(ReadFailure::Unreachable),
             Reason::StoreUnreachable,
             "the store could not be reached, so nothing is known now",
         ),
         (
-            UnknownCause::Source(ReadFailure::Timeout),
+            ObservationFailure::Source(ReadFailure::Timeout),
             Reason::StoreTimeout,
             "the store did not answer in time, so nothing is known now",
         ),
         (
-            UnknownCause::Source(ReadFailure::Refused),
+            ObservationFailure::Source(ReadFailure::Refused),
             Reason::StoreRefused,
             "the store answered with an error, so nothing is known now",
         ),
         (
-            UnknownCause::Source(ReadFailure::SchemaMismatch),
+            ObservationFailure::Source(ReadFailure::SchemaMismatch),
             Reason::SchemaMismatch,
             "the store lacks the tables or columns asked for, so nothing is known now",
         ),
         (
-            UnknownCause::Source(ReadFailure::InvalidRecord),
+            ObservationFailure::Source(ReadFailure::InvalidRecord),
             Reason::InvalidRecord,
             "the store's answer breaks the contract, so nothing is known now",
         ),
         (
-            UnknownCause::Record(Column::Epoch),
+            ObservationFailure::InvalidRecord(Column::Epoch),
             Reason::InvalidRecord,
             "the record breaks the contract in its column `epoch`",
         ),
         (
-            UnknownCause::LeftOut,
+            ObservationFailure::LeaseOverLimit,
             Reason::NotObservedYet,
             "the source has more leases than `max_leases`, and this one was not looked at",
         ),
         (
-            UnknownCause::MembersLeftOut,
+            ObservationFailure::MembersOverLimit,
             Reason::NotObservedYet,
             "the source has more than 1000 records of this lease, and the rest was not looked at",
         ),
         (
-            UnknownCause::Duplicate,
+            ObservationFailure::DuplicateRecord,
             Reason::InvalidRecord,
             "the store has several records of this lease, and only one can be right",
         ),
     ] {
         for kind in Kind::ALL {
-            let status = status(Observation::Unknown(why), kind, policy());
+            let status = status(Err(why), kind, policy());
             assert_eq!(status.verdict, Verdict::unknown(Authority::Unknown, reason));
             assert_eq!(status.sentence().to_string(), sentence);
         }

@@ -187,47 +187,47 @@ fn progress_is_advancing_idle_stalled_or_unknown() {
 
 #[test]
 fn what_bounds_cannot_decide_is_unknown_and_the_reason_tells_why() {
-    let observed = |age, basis| Evidence {
-        progress: made(DatedAge { age, basis }, ProgressEpoch::Current),
+    let observed = |age, source| Evidence {
+        progress: made(EventAge { age, source }, ProgressEpoch::Current),
         due: waiting(2, 400),
         ..healthy()
     };
     check([
         standing(
             "a cursor seen for the first time",
-            observed(Age::at_least(s(100)), AgeSource::FirstSeen),
+            observed(Age::at_least(s(100)), AgeSource::FirstReading),
             unknown(Authority::Held, Reason::NotObservedYet),
             "renewed 2s ago by 186a…, not watched for long enough to tell; the limit is 5m",
         ),
         standing(
             "a cursor that has not moved for longer than the limit since then",
-            observed(Age::at_least(s(301)), AgeSource::FirstSeen),
+            observed(Age::at_least(s(301)), AgeSource::FirstReading),
             stalled(Reason::NoProgress),
             "renewed 2s ago by 186a…, no progress for at least 5m1s while 2 are due, the oldest for 6m40s; \
              the limit is 5m",
         ),
         standing(
             "a cursor that moved within a gap",
-            observed(Age::between(s(0), s(600)), AgeSource::SeenToChange),
+            observed(Age::between(s(0), s(600)), AgeSource::ChangeBetweenReadings),
             unknown(Authority::Held, Reason::ObservationGap),
             "renewed 2s ago by 186a…, last progress 0s ago or up to 10m ago, as it moved between two looks, which does not \
              tell; the limit is 5m",
         ),
         standing(
             "a cursor that moved within a gap shorter than the limit",
-            observed(Age::between(s(0), s(299)), AgeSource::SeenToChange),
+            observed(Age::between(s(0), s(299)), AgeSource::ChangeBetweenReadings),
             ACTIVE,
             "renewed 2s ago by 186a…, last progress 0s ago, 2 are due, the oldest for 6m40s",
         ),
         standing(
             "a progress time in the future",
-            observed(Age::UNBOUNDED, AgeSource::Future),
+            observed(Age::UNBOUNDED, AgeSource::FutureTime),
             unknown(Authority::Held, Reason::ClockSkew),
             "renewed 2s ago by 186a…, times in the store disagree with each other or lie in the future",
         ),
         standing(
             "a stored time that is contradicted, but no move watched for longer than the limit",
-            observed(Age::at_least(s(301)), AgeSource::Contradicted),
+            observed(Age::at_least(s(301)), AgeSource::ContradictedTime),
             stalled(Reason::NoProgress),
             "renewed 2s ago by 186a…, no progress for at least 5m1s while 2 are due, the oldest for 6m40s; \
              the limit is 5m",
@@ -236,7 +236,9 @@ fn what_bounds_cannot_decide_is_unknown_and_the_reason_tells_why() {
             "bounds that do not decide where both answers agree",
             Evidence {
                 progress: Progress::Never,
-                ..holding(|holding| holding.acquired = DatedAge { age: Age::UNBOUNDED, basis: AgeSource::FirstSeen })
+                ..holding(|holding| {
+                    holding.acquired = EventAge { age: Age::UNBOUNDED, source: AgeSource::FirstReading }
+                })
             },
             IDLE,
             "renewed 2s ago by 186a…, nothing is due; no progress is recorded",
@@ -247,7 +249,7 @@ fn what_bounds_cannot_decide_is_unknown_and_the_reason_tells_why() {
                 progress: made(exact(400), ProgressEpoch::Current),
                 due: Due::Waiting {
                     count: Some(2),
-                    oldest: Some(DatedAge { age: Age::between(s(299), s(303)), basis: AgeSource::Stored }),
+                    oldest: Some(EventAge { age: Age::between(s(299), s(303)), source: AgeSource::StoredTime }),
                     oldest_at: None,
                 },
                 ..healthy()
@@ -270,7 +272,9 @@ fn what_bounds_cannot_decide_is_unknown_and_the_reason_tells_why() {
             "the same while nothing is due, which would be active or idle, where nobody saw when it was acquired",
             Evidence {
                 progress: made(exact(10), ProgressEpoch::Unattributed),
-                ..holding(|holding| holding.acquired = DatedAge { age: Age::UNBOUNDED, basis: AgeSource::FirstSeen })
+                ..holding(|holding| {
+                    holding.acquired = EventAge { age: Age::UNBOUNDED, source: AgeSource::FirstReading }
+                })
             },
             unknown(Authority::Held, Reason::NotObservedYet),
             "renewed 2s ago by 186a…, not watched for long enough to tell; the limit is 5m",
@@ -280,7 +284,8 @@ fn what_bounds_cannot_decide_is_unknown_and_the_reason_tells_why() {
             Evidence {
                 progress: made(exact(10), ProgressEpoch::Unattributed),
                 ..holding(|holding| {
-                    holding.acquired = DatedAge { age: Age::between(s(0), s(20)), basis: AgeSource::SeenToChange };
+                    holding.acquired =
+                        EventAge { age: Age::between(s(0), s(20)), source: AgeSource::ChangeBetweenReadings };
                 })
             },
             unknown(Authority::Held, Reason::NotObservedYet),
@@ -291,7 +296,7 @@ fn what_bounds_cannot_decide_is_unknown_and_the_reason_tells_why() {
             Evidence {
                 progress: made(exact(10), ProgressEpoch::Unattributed),
                 ..holding(|holding| {
-                    holding.acquired = DatedAge { age: Age::between(s(9), s(11)), basis: AgeSource::Stored };
+                    holding.acquired = EventAge { age: Age::between(s(9), s(11)), source: AgeSource::StoredTime };
                 })
             },
             unknown(Authority::Held, Reason::ClockSkew),

@@ -6,15 +6,18 @@ use super::*;
 fn without_a_holder_the_kind_of_source_decides() {
     let claim = |case: Case| Case { kind: Kind::Claim, ..case };
     let registry = |case: Case| Case { kind: Kind::Registry, ..case };
-    let unclaimed =
-        |due| Evidence { progress: made(exact(400), ProgressEpoch::Unattributed), due, ..vacant(Vacancy::Absent, 60) };
+    let unclaimed = |due| Evidence {
+        progress: made(exact(400), ProgressEpoch::Unattributed),
+        due,
+        ..vacant(VacancyCause::Absent, 60)
+    };
     let claim_idle = (Authority::Vacant, ProgressState::Idle, State::Idle, Reason::NothingDue);
     check([
         registry(standing(
             "nobody beats any more",
             Evidence {
                 progress: made(exact(60), ProgressEpoch::Current),
-                ..holding(|holding| holding.left = left(-30))
+                ..holding(|holding| holding.remaining_ttl = left(-30))
             },
             no_leader(Authority::Expired, Reason::Expired),
             "the lease of 186a… expired 30s ago, and nobody has taken over",
@@ -56,7 +59,7 @@ fn without_a_holder_the_kind_of_source_decides() {
             "a claim that ran out, nothing due",
             Evidence {
                 progress: made(exact(60), ProgressEpoch::Current),
-                ..holding(|holding| holding.left = left(-30))
+                ..holding(|holding| holding.remaining_ttl = left(-30))
             },
             (Authority::Expired, ProgressState::Idle, State::Idle, Reason::NothingDue),
             "the lease of 186a… expired 30s ago, nothing is due; last progress 1m ago",
@@ -65,7 +68,7 @@ fn without_a_holder_the_kind_of_source_decides() {
             "progress surely made after the lease ended",
             Evidence {
                 progress: made(exact(5), ProgressEpoch::Current),
-                ..holding(|holding| holding.left = left(-30))
+                ..holding(|holding| holding.remaining_ttl = left(-30))
             },
             unknown(Authority::Expired, Reason::ProgressWithoutAuthority),
             "the lease of 186a… expired 30s ago, yet there was progress 5s ago",
@@ -74,21 +77,21 @@ fn without_a_holder_the_kind_of_source_decides() {
             "the same, but so long ago that it is fresh no more",
             Evidence {
                 progress: made(exact(301), ProgressEpoch::Current),
-                ..holding(|holding| holding.left = left(-600))
+                ..holding(|holding| holding.remaining_ttl = left(-600))
             },
             no_leader(Authority::Expired, Reason::Expired),
             "the lease of 186a… expired 10m ago, and nobody has taken over",
         ),
         standing(
             "progress after a release that was seen",
-            Evidence { progress: made(exact(5), ProgressEpoch::Unattributed), ..vacant(Vacancy::Released, 30) },
+            Evidence { progress: made(exact(5), ProgressEpoch::Unattributed), ..vacant(VacancyCause::Released, 30) },
             unknown(Authority::Vacant, Reason::ProgressWithoutAuthority),
             "nobody holds it, yet there was progress 5s ago",
         ),
         standing(
             "progress after the lease had ended, where a tenure may have passed unseen",
             Evidence {
-                tenure: Tenure::Vacant { how: Vacancy::Absent, since: exact(30), epoch: None },
+                authority: AuthorityEvidence::Vacant { cause: VacancyCause::Absent, since: exact(30), epoch: None },
                 progress: made(exact(5), ProgressEpoch::Unattributed),
                 ..healthy()
             },

@@ -34,8 +34,8 @@ async fn read(connection: &mut Connection, subjects: &[Subject]) -> Result<usize
     let (layout, mut schedules) = (layout(HASHES), DueScheduleTracker::new(100_000));
     let request = Request::new(&layout, subjects, Expiry::Time, None, &schedules);
     let TransactionReply { elements, .. } = request.send(connection).await.map_err(Failure::into_read_error)?;
-    let decoder = Decoder::new(&layout, Expiry::Time, &mut schedules);
-    Ok(decoder.read(elements, subjects, RecordLimiter::new(100_000), 0).await?.rows.len())
+    let decoder = Decoder::new(&layout, Expiry::Time, &mut schedules, Duration::ZERO);
+    Ok(decoder.read(elements, subjects, RecordLimiter::new(100_000), 0).await?.records.accepted.len())
 }
 
 fn read_from(answers: &[u8], leases: usize) -> Result<usize, ReadError> {

@@ -1,4 +1,4 @@
-//! What memory makes of one reading after another.
+//! The evaluation of one reading after another.
 
 mod limits;
 
@@ -11,11 +11,11 @@ use super::*;
 struct Expecting(BTreeSet<&'static str>);
 
 impl Policies for Expecting {
-    fn of(&self, _: &str) -> Arc<Policy> {
+    fn policy(&self, _: &str) -> Arc<Policy> {
         Arc::new(Policy { stall_after: s(60), ..Policy::default() })
     }
 
-    fn expected(&self) -> Vec<Arc<str>> {
+    fn expected_leases(&self) -> Vec<Arc<str>> {
         self.0.iter().map(|lease| (*lease).into()).collect()
     }
 }
@@ -27,9 +27,9 @@ const fn s(seconds: u64) -> Duration {
 const RULES: Rules =
     Rules { kind: Kind::Standing, clock: Clock::Store, clock_skew: s(2), max_leases: 10, resolution: Duration::ZERO };
 
-fn memory(rules: Rules) -> SourceTracker {
+fn evaluator(rules: Rules) -> SourceEvaluator {
     let policies = Arc::new(Expecting(BTreeSet::from(["named"])));
-    SourceTracker::new("source".into(), rules, TokenKey::new(b"key"), policies)
+    SourceEvaluator::new("source".into(), rules, TokenKey::new(b"key"), policies)
 }
 
 /// Store time, in seconds of the test.
@@ -61,21 +61,22 @@ fn since(acquired: i64, row: LeaseRecord) -> LeaseRecord {
     LeaseRecord { acquired_at: Some(t(acquired)), ..row }
 }
 
-fn take_in(memory: &mut SourceTracker, now: i64, rows: Vec<LeaseRecord>) -> SourceSnapshot {
-    let reading = Reading {
-        store_now: t(now),
-        columns: Columns::all(),
-        rows,
-        rejected: Vec::new(),
-        over_limit: 0,
-        last_kept: None,
-    };
-    take_in_reading(memory, now, reading)
+fn accepted(accepted: Vec<LeaseRecord>) -> RecordSet {
+    RecordSet { accepted, ..RecordSet::default() }
 }
 
-fn take_in_reading(memory: &mut SourceTracker, now: i64, reading: Reading) -> SourceSnapshot {
-    let at = At { began: s(now.unsigned_abs()), ended: s(now.unsigned_abs()) };
-    memory.take_in(reading, at, Duration::ZERO, 0.0)
+fn reading(now: i64, columns: Columns, records: RecordSet) -> Reading {
+    let at = s(now.unsigned_abs());
+    let interval = ReadInterval { start: at, end: at };
+    Reading { interval, store_now: t(now), clock_offset: 0.0, columns, records }
+}
+
+fn evaluate(evaluator: &mut SourceEvaluator, now: i64, records: Vec<LeaseRecord>) -> SourceSnapshot {
+    evaluate_reading(evaluator, reading(now, Columns::all(), accepted(records)))
+}
+
+fn evaluate_reading(evaluator: &mut SourceEvaluator, reading: Reading) -> SourceSnapshot {
+    evaluator.evaluate(reading, Duration::ZERO)
 }
 
 fn status<'a>(snapshot: &'a SourceSnapshot, lease: &str) -> &'a Status {
@@ -89,24 +90,27 @@ fn said(snapshot: &SourceSnapshot, lease: &str) -> (State, Reason) {
 
 fn counted(snapshot: &SourceSnapshot, lease: &str) -> Vec<(Anomaly, u64)> {
     let anomalies = status(snapshot, lease).anomalies;
-    Anomaly::ALL.into_iter().map(|anomaly| (anomaly, anomalies.of(anomaly))).filter(|(_, count)| *count > 0).collect()
+    Anomaly::ALL.into_iter().map(|anomaly| (anomaly, anomalies.get(anomaly))).filter(|(_, count)| *count > 0).collect()
 }
 
 #[test]
 fn a_lease_named_in_the_configuration_is_there_before_it_was_ever_seen() {
-    let mut memory = memory(RULES);
+    let mut evaluator = evaluator(RULES);
     assert_eq!(
-        said(&memory.failed(ReadFailure::Unreachable, s(1)), "named"),
+        said(&evaluator.fail(ReadFailure::Unreachable, s(1)), "named"),
         (State::Unknown, Reason::StoreUnreachable)
     );
-    assert_eq!(said(&take_in(&mut memory, 10, Vec::new()), "named"), (State::NoLeader, Reason::Absent));
+    assert_eq!(said(&evaluate(&mut evaluator, 10, Vec::new()), "named"), (State::NoLeader, Reason::Absent));
 }
 
 #[test]
 fn a_failed_read_shows_nothing_of_an_earlier_one_and_the_next_reading_is_exact_again() {
-    let mut memory = memory(RULES);
-    assert_eq!(said(&take_in(&mut memory, 10, vec![row("a", "h", 1, 10)]), "a"), (State::Active, Reason::Progressing));
-    let failed = memory.failed(ReadFailure::Timeout, s(5));
+    let mut evaluator = evaluator(RULES);
+    assert_eq!(
+        said(&evaluate(&mut evaluator, 10, vec![row("a", "h", 1, 10)]), "a"),
+        (State::Active, Reason::Progressing)
+    );
+    let failed = evaluator.fail(ReadFailure::Timeout, s(5));
     assert_eq!(said(&failed, "a"), (State::Unknown, Reason::StoreTimeout));
     assert_eq!(status(&failed, "a").evidence(), None);
     assert_eq!((failed.health.leases, failed.health.clock_offset), (None, None));
@@ -114,34 +118,34 @@ fn a_failed_read_shows_nothing_of_an_earlier_one_and_the_next_reading_is_exact_a
     let stuck =
         LeaseRecord { due: Some(3), oldest_due_at: Some(t(20)), renewed_at: Some(t(99)), ..row("a", "h", 1, 10) };
     let stuck = LeaseRecord { expires_at: Some(t(115)), ..stuck };
-    assert_eq!(said(&take_in(&mut memory, 100, vec![stuck]), "a"), (State::Stalled, Reason::NoProgress));
+    assert_eq!(said(&evaluate(&mut evaluator, 100, vec![stuck]), "a"), (State::Stalled, Reason::NoProgress));
 }
 
 #[test]
 fn a_newer_time_beside_an_unmoved_cursor_is_not_progress() {
-    let mut memory = memory(RULES);
-    take_in(&mut memory, 10, vec![row("a", "h", 1, 10)]);
+    let mut evaluator = evaluator(RULES);
+    evaluate(&mut evaluator, 10, vec![row("a", "h", 1, 10)]);
     for now in [40, 70, 100] {
         let touched = LeaseRecord { progress_cursor: Some(Cursor::Number(10)), ..row("a", "h", 1, now) };
         let touched = LeaseRecord { due: Some(1), oldest_due_at: Some(t(0)), ..touched };
-        let snapshot = take_in(&mut memory, now, vec![touched]);
+        let snapshot = evaluate(&mut evaluator, now, vec![touched]);
         if now == 100 {
             assert_eq!(said(&snapshot, "a"), (State::Stalled, Reason::NoProgress));
             assert_eq!(status(&snapshot, "a").evidence().unwrap().renewals_since_progress, Some(3));
         }
     }
-    let moved = take_in(&mut memory, 110, vec![row("a", "h", 1, 110)]);
+    let moved = evaluate(&mut evaluator, 110, vec![row("a", "h", 1, 110)]);
     assert_eq!(said(&moved, "a"), (State::Active, Reason::Progressing));
     assert_eq!(status(&moved, "a").evidence().unwrap().renewals_since_progress, Some(0));
 }
 
 #[test]
 fn an_epoch_that_goes_back_is_unknown_until_one_is_higher_than_all_before() {
-    let mut memory = memory(RULES);
-    take_in(&mut memory, 10, vec![row("a", "h", 7, 10)]);
+    let mut evaluator = evaluator(RULES);
+    evaluate(&mut evaluator, 10, vec![row("a", "h", 7, 10)]);
     let mut look = |now: i64, epoch| {
         let snapshot =
-            take_in(&mut memory, now, vec![since(now - 5, row("a", &format!("holder-{epoch}"), epoch, now))]);
+            evaluate(&mut evaluator, now, vec![since(now - 5, row("a", &format!("holder-{epoch}"), epoch, now))]);
         (said(&snapshot, "a"), counted(&snapshot, "a"))
     };
     let regressed = |count| ((State::Unknown, Reason::EpochRegressed), vec![(Anomaly::EpochRegressed, count)]);
@@ -154,7 +158,7 @@ fn an_epoch_that_goes_back_is_unknown_until_one_is_higher_than_all_before() {
 
 #[test]
 fn progress_that_is_gone_is_not_known_and_not_undone() {
-    let mut memory = memory(RULES);
+    let mut evaluator = evaluator(RULES);
     let without = |now| LeaseRecord {
         progress_at: None,
         progress_epoch: None,
@@ -164,10 +168,10 @@ fn progress_that_is_gone_is_not_known_and_not_undone() {
         acquired_at: Some(t(-1_000)),
         ..row("a", "h", 1, now)
     };
-    let never = take_in(&mut memory, 10, vec![without(10)]);
+    let never = evaluate(&mut evaluator, 10, vec![without(10)]);
     assert_eq!(said(&never, "a"), (State::Stalled, Reason::NeverProgressed));
-    take_in(&mut memory, 20, vec![since(-1_000, row("a", "h", 1, 20))]);
-    let gone = take_in(&mut memory, 30, vec![without(30)]);
+    evaluate(&mut evaluator, 20, vec![since(-1_000, row("a", "h", 1, 20))]);
+    let gone = evaluate(&mut evaluator, 30, vec![without(30)]);
     assert_eq!(said(&gone, "a"), (State::Unknown, Reason::InvalidRecord));
 }
 
@@ -176,26 +180,19 @@ fn the_time_of_work_that_the_store_has_forgotten_still_counts() {
     let columns: Columns =
         [Column::Holder, Column::AcquiredAt, Column::RenewedAt, Column::ProgressAt, Column::Due].into_iter().collect();
     for kind in Kind::ALL {
-        let mut memory = memory(Rules { kind, ..RULES });
+        let mut evaluator = evaluator(Rules { kind, ..RULES });
         let mut look = |now, progress: Option<i64>, due| {
             let row = LeaseRecord { progress_at: progress.map(t), due: Some(due), ..row("a", "h", 1, now) };
             let row = LeaseRecord { epoch: None, progress_epoch: None, progress_cursor: None, expires_at: None, ..row };
             let row = LeaseRecord { oldest_due_at: (due > 0).then_some(t(20)), ..row };
-            let reading = Reading {
-                store_now: t(now),
-                columns,
-                rows: vec![row],
-                rejected: Vec::new(),
-                over_limit: 0,
-                last_kept: None,
-            };
-            let snapshot = take_in_reading(&mut memory, now, reading);
+            let reading = reading(now, columns, accepted(vec![row]));
+            let snapshot = evaluate_reading(&mut evaluator, reading);
             (said(&snapshot, "a"), status(&snapshot, "a").evidence().unwrap().progress)
         };
         assert_eq!(look(10, Some(5), 0).0, (State::Active, Reason::Progressing), "{kind}");
         let (said, progress) = look(20, None, 0);
         assert_eq!(said, (State::Active, Reason::Progressing), "{kind}");
-        assert!(matches!(progress, Progress::Made { at: Some(at), .. } if at == t(5)), "{kind}");
+        assert!(matches!(progress, Progress::Made { stored_at: Some(at), .. } if at == t(5)), "{kind}");
         assert_eq!(look(100, None, 0).0, (State::Idle, Reason::NothingDue), "{kind}");
         assert_eq!(look(101, None, 3).0, (State::Stalled, Reason::NoProgress), "{kind}");
         assert_eq!(look(102, Some(101), 3).0, (State::Active, Reason::Progressing), "{kind}");
@@ -209,34 +206,27 @@ fn a_run_that_is_claimed_goes_on_from_what_the_runs_before_it_did() {
         (Kind::Claim, (State::Stalled, Reason::NoProgress)),
         (Kind::Standing, (State::Unknown, Reason::NotObservedYet)),
     ] {
-        let mut memory = memory(Rules { kind, ..RULES });
+        let mut evaluator = evaluator(Rules { kind, ..RULES });
         let stuck =
             LeaseRecord { progress_at: Some(t(-7_200)), oldest_due_at: Some(t(-7_000)), ..row("a", "h", 1, 10) };
         let stuck = LeaseRecord { acquired_at: None, epoch: None, expires_at: None, progress_epoch: None, ..stuck };
         let rows = vec![LeaseRecord { progress_cursor: None, due: None, ..stuck }];
-        let reading = Reading { store_now: t(10), columns, rows, rejected: Vec::new(), over_limit: 0, last_kept: None };
-        assert_eq!(said(&take_in_reading(&mut memory, 10, reading), "a"), said_of_it, "{kind}");
+        let reading = reading(10, columns, accepted(rows));
+        assert_eq!(said(&evaluate_reading(&mut evaluator, reading), "a"), said_of_it, "{kind}");
     }
 }
 
 #[test]
 fn without_epochs_on_it_progress_counts_for_a_new_holder_only_once_it_is_surely_its_own() {
-    let mut memory = memory(RULES);
+    let mut evaluator = evaluator(RULES);
     let columns = [Column::Holder, Column::Epoch, Column::RenewedAt, Column::ProgressCursor, Column::Due];
     let mut look = |now, holder: &str, epoch, cursor| {
         let row =
             LeaseRecord { progress_cursor: Some(Cursor::Number(cursor)), due: Some(1), ..row("a", holder, epoch, now) };
         let row = LeaseRecord { acquired_at: None, expires_at: None, progress_at: None, progress_epoch: None, ..row };
         let columns = columns.into_iter().collect();
-        let reading = Reading {
-            store_now: t(now),
-            columns,
-            rows: vec![row],
-            rejected: Vec::new(),
-            over_limit: 0,
-            last_kept: None,
-        };
-        said(&take_in_reading(&mut memory, now, reading), "a")
+        let reading = reading(now, columns, accepted(vec![row]));
+        said(&evaluate_reading(&mut evaluator, reading), "a")
     };
     assert_eq!(look(10, "h", 1, 1), (State::Unknown, Reason::NotObservedYet));
     assert_eq!(look(20, "h", 1, 2), (State::Active, Reason::Progressing));
@@ -246,7 +236,7 @@ fn without_epochs_on_it_progress_counts_for_a_new_holder_only_once_it_is_surely_
 
 #[test]
 fn a_claim_that_came_and_went_between_two_looks_is_not_accused() {
-    let mut memory = memory(Rules { kind: Kind::Claim, ..RULES });
+    let mut evaluator = evaluator(Rules { kind: Kind::Claim, ..RULES });
     let columns = [Column::Lease, Column::Holder, Column::ProgressAt, Column::Due].into_iter().collect();
     let mut look = |now, progress| {
         let row = LeaseRecord {
@@ -255,15 +245,8 @@ fn a_claim_that_came_and_went_between_two_looks_is_not_accused() {
             due: Some(0),
             ..LeaseRecord::default()
         };
-        let reading = Reading {
-            store_now: t(now),
-            columns,
-            rows: vec![row],
-            rejected: Vec::new(),
-            over_limit: 0,
-            last_kept: None,
-        };
-        said(&take_in_reading(&mut memory, now, reading), "a")
+        let reading = reading(now, columns, accepted(vec![row]));
+        said(&evaluate_reading(&mut evaluator, reading), "a")
     };
     assert_eq!(look(10, 1), (State::Idle, Reason::NothingDue));
     assert_eq!(look(20, 19), (State::Idle, Reason::NothingDue));
@@ -271,18 +254,18 @@ fn a_claim_that_came_and_went_between_two_looks_is_not_accused() {
 
 #[test]
 fn another_holder_under_the_same_epoch_is_counted() {
-    let mut memory = memory(RULES);
-    take_in(&mut memory, 10, vec![row("a", "h", 7, 10)]);
-    let snapshot = take_in(&mut memory, 20, vec![since(15, row("a", "i", 7, 20))]);
+    let mut evaluator = evaluator(RULES);
+    evaluate(&mut evaluator, 10, vec![row("a", "h", 7, 10)]);
+    let snapshot = evaluate(&mut evaluator, 20, vec![since(15, row("a", "i", 7, 20))]);
     assert_eq!(counted(&snapshot, "a"), [(Anomaly::HolderChangedWithoutEpoch, 1)]);
-    let snapshot = take_in(&mut memory, 30, vec![since(25, row("a", "j", 8, 30))]);
+    let snapshot = evaluate(&mut evaluator, 30, vec![since(25, row("a", "j", 8, 30))]);
     assert_eq!(counted(&snapshot, "a"), [(Anomaly::HolderChangedWithoutEpoch, 1)]);
 }
 
 #[test]
 fn progress_from_an_ended_epoch_is_counted_but_not_what_was_made_before_it_ended() {
-    let mut memory = memory(RULES);
-    take_in(&mut memory, 10, vec![row("a", "h", 7, 10)]);
+    let mut evaluator = evaluator(RULES);
+    evaluate(&mut evaluator, 10, vec![row("a", "h", 7, 10)]);
     let stale = |now, progress| LeaseRecord {
         progress_at: Some(t(progress)),
         progress_epoch: Some(Epoch(7)),
@@ -290,19 +273,19 @@ fn progress_from_an_ended_epoch_is_counted_but_not_what_was_made_before_it_ended
         ..since(15, row("a", "i", 8, now))
     };
     // The old leader's last progress and the takeover were both since the last reading.
-    let snapshot = take_in(&mut memory, 20, vec![stale(20, 12)]);
+    let snapshot = evaluate(&mut evaluator, 20, vec![stale(20, 12)]);
     assert_eq!(counted(&snapshot, "a"), []);
     assert_eq!(said(&snapshot, "a"), (State::Idle, Reason::NothingDue));
-    let snapshot = take_in(&mut memory, 30, vec![stale(30, 25)]);
+    let snapshot = evaluate(&mut evaluator, 30, vec![stale(30, 25)]);
     assert_eq!(counted(&snapshot, "a"), [(Anomaly::ProgressFromStaleEpoch, 1)]);
 }
 
 #[test]
 fn a_time_in_the_future_is_counted_once() {
-    let mut memory = memory(RULES);
+    let mut evaluator = evaluator(RULES);
     for now in [10, 20, 30] {
         let ahead = LeaseRecord { renewed_at: Some(t(3_600)), ..row("a", "h", 1, now) };
-        let snapshot = take_in(&mut memory, now, vec![ahead]);
+        let snapshot = evaluate(&mut evaluator, now, vec![ahead]);
         assert_eq!(said(&snapshot, "a"), (State::Unknown, Reason::ClockSkew));
         assert_eq!(counted(&snapshot, "a"), [(Anomaly::ClockSkew, 1)]);
     }
@@ -310,23 +293,25 @@ fn a_time_in_the_future_is_counted_once() {
 
 #[test]
 fn a_bad_row_costs_its_own_lease_alone_and_keeps_the_order_of_names() {
-    let mut memory = memory(RULES);
-    let reading = Reading {
-        store_now: t(10),
-        columns: Columns::all(),
-        rows: vec![row("z", "h", 1, 10), row("b", "h", 1, 10), row("b", "i", 1, 10), row("c", "h", 1, 10)],
-        rejected: vec![
-            RejectedRecord { lease: Some("a".into()), column: Column::Epoch, fault: RecordFault::OutOfRange },
-            RejectedRecord { lease: None, column: Column::Lease, fault: RecordFault::NoName },
-        ],
-        over_limit: 5,
-        last_kept: None,
-    };
-    let snapshot = take_in_reading(&mut memory, 10, reading);
+    let mut evaluator = evaluator(RULES);
+    let reading = reading(
+        10,
+        Columns::all(),
+        RecordSet {
+            accepted: vec![row("z", "h", 1, 10), row("b", "h", 1, 10), row("b", "i", 1, 10), row("c", "h", 1, 10)],
+            rejected: vec![
+                RejectedRecord { lease: Some("a".into()), column: Column::Epoch, fault: RecordFault::OutOfRange },
+                RejectedRecord { lease: None, column: Column::Lease, fault: RecordFault::NoName },
+            ],
+            over_limit: 5,
+            ..RecordSet::default()
+        },
+    );
+    let snapshot = evaluate_reading(&mut evaluator, reading);
     let names: Vec<_> = snapshot.leases.iter().map(|status| &*status.lease).collect();
     assert_eq!(names, ["a", "b", "c", "named", "z"]);
     assert_eq!(said(&snapshot, "a"), (State::Unknown, Reason::InvalidRecord));
-    assert_eq!(status(&snapshot, "b").observation, Observation::Unknown(UnknownCause::Duplicate));
+    assert_eq!(status(&snapshot, "b").observation, Err(ObservationFailure::DuplicateRecord));
     assert_eq!(said(&snapshot, "c"), (State::Active, Reason::Progressing));
     let rejected: Vec<_> = RecordFault::ALL.into_iter().map(|fault| snapshot.health.rejected[fault as usize]).collect();
     // wrong_type, out_of_range, unreadable, no_name, name_too_long, duplicate, over_limit
@@ -336,7 +321,7 @@ fn a_bad_row_costs_its_own_lease_alone_and_keeps_the_order_of_names() {
 
 #[test]
 fn what_a_reading_did_not_use_is_said_of_that_reading_alone_with_the_names_of_a_few_leases() {
-    let mut memory = memory(RULES);
+    let mut evaluator = evaluator(RULES);
     let bad =
         |lease: Option<&str>, fault| RejectedRecord { lease: lease.map(Into::into), column: Column::Epoch, fault };
     let names = ["a", "a", "b", "c", "d"];
@@ -345,10 +330,10 @@ fn what_a_reading_did_not_use_is_said_of_that_reading_alone_with_the_names_of_a_
         rejected.push(bad(None, RecordFault::NoName));
         let rows = vec![row("y", "h", 1, at), row("y", "i", 1, at)];
         let reading =
-            Reading { store_now: t(at), columns: Columns::all(), rows, rejected, over_limit: 7, last_kept: None };
-        let snapshot = take_in_reading(&mut memory, at, reading);
+            reading(at, Columns::all(), RecordSet { accepted: rows, rejected, over_limit: 7, ..RecordSet::default() });
+        let snapshot = evaluate_reading(&mut evaluator, reading);
         let now = &snapshot.health.rejected_now;
-        let said = |fault| (now.rows(fault), now.leases(fault).iter().map(|lease| &**lease).collect::<Vec<_>>());
+        let said = |fault| (now.count(fault), now.leases(fault).iter().map(|lease| &**lease).collect::<Vec<_>>());
         assert_eq!(said(RecordFault::OutOfRange), (5, vec!["a", "b", "c"]), "at {at}");
         assert_eq!(said(RecordFault::Duplicate), (2, vec!["y"]), "at {at}");
         assert_eq!((said(RecordFault::NoName), said(RecordFault::OverLimit)), ((1, vec![]), (7, vec![])), "at {at}");
@@ -360,13 +345,13 @@ fn what_a_reading_did_not_use_is_said_of_that_reading_alone_with_the_names_of_a_
             "the counter is of all looks"
         );
     }
-    let failed = memory.failed(ReadFailure::Refused, Duration::ZERO);
+    let failed = evaluator.fail(ReadFailure::Refused, Duration::ZERO);
     assert_eq!(failed.health.rejected_now, RejectedRecords::default());
 }
 
 #[test]
 fn a_registry_is_held_while_any_holder_is_fresh() {
-    let mut memory = memory(Rules { kind: Kind::Registry, ..RULES });
+    let mut evaluator = evaluator(Rules { kind: Kind::Registry, ..RULES });
     let columns =
         [Column::Holder, Column::Epoch, Column::RenewedAt, Column::TtlSeconds, Column::ProgressAt, Column::Due];
     let beat = |holder: &str, epoch, renewed, progress| LeaseRecord {
@@ -381,23 +366,16 @@ fn a_registry_is_held_while_any_holder_is_fresh() {
         ..LeaseRecord::default()
     };
     let mut look = |now, rows| {
-        let reading = Reading {
-            store_now: t(now),
-            columns: columns.into_iter().collect(),
-            rows,
-            rejected: Vec::new(),
-            over_limit: 0,
-            last_kept: None,
-        };
-        take_in_reading(&mut memory, now, reading)
+        let reading = reading(now, columns.into_iter().collect(), accepted(rows));
+        evaluate_reading(&mut evaluator, reading)
     };
     // One died days ago and its row stays; one is fresh, another slow but not over; the slow one made the progress.
     let rows = vec![beat("dead", 1, -90_000, -90_000), beat("fresh", 3, 98, 20), beat("slow", 2, 75, 95)];
     let snapshot = look(100, rows);
     assert_eq!(said(&snapshot, "workers"), (State::Active, Reason::Progressing));
-    let holding = status(&snapshot, "workers").holding().unwrap();
+    let holding = status(&snapshot, "workers").holder().unwrap();
     assert_eq!(holding.others.len(), 1);
-    assert_eq!((holding.renewed.shown(), holding.epoch), (Some(s(2)), Some(Epoch(3))));
+    assert_eq!((holding.renewed.display_age(), holding.epoch), (Some(s(2)), Some(Epoch(3))));
     assert_eq!(counted(&snapshot, "workers"), []);
     let snapshot =
         look(200, vec![beat("dead", 1, -90_000, -90_000), beat("fresh", 3, 98, 20), beat("slow", 2, 75, 95)]);
@@ -406,13 +384,13 @@ fn a_registry_is_held_while_any_holder_is_fresh() {
 
 #[test]
 fn a_released_record_is_vacant_and_keeps_its_epoch() {
-    let mut memory = memory(RULES);
-    take_in(&mut memory, 10, vec![row("a", "h", 7, 10)]);
-    let released = take_in(&mut memory, 20, vec![LeaseRecord { holder: None, ..row("a", "", 7, 10) }]);
+    let mut evaluator = evaluator(RULES);
+    evaluate(&mut evaluator, 10, vec![row("a", "h", 7, 10)]);
+    let released = evaluate(&mut evaluator, 20, vec![LeaseRecord { holder: None, ..row("a", "", 7, 10) }]);
     assert_eq!(said(&released, "a"), (State::NoLeader, Reason::Released));
     assert!(matches!(
-        status(&released, "a").evidence().unwrap().tenure,
-        Tenure::Vacant { how: Vacancy::Released, epoch: Some(Epoch(7)), .. }
+        status(&released, "a").evidence().unwrap().authority,
+        AuthorityEvidence::Vacant { cause: VacancyCause::Released, epoch: Some(Epoch(7)), .. }
     ));
 }
 
@@ -421,19 +399,19 @@ fn what_is_known_outlives_the_limits_that_it_was_judged_by() {
     #[derive(Debug)]
     struct Stricter;
     impl Policies for Stricter {
-        fn of(&self, _: &str) -> Arc<Policy> {
+        fn policy(&self, _: &str) -> Arc<Policy> {
             Arc::new(Policy { stall_after: s(5), ..Policy::default() })
         }
-        fn expected(&self) -> Vec<Arc<str>> {
+        fn expected_leases(&self) -> Vec<Arc<str>> {
             vec!["a".into(), "new".into()]
         }
     }
-    let mut before = memory(RULES);
-    before.failed(ReadFailure::Timeout, s(1));
-    take_in(&mut before, 10, vec![row("a", "h", 7, 10), row("b", "h", 7, 10)]);
-    take_in(&mut before, 20, vec![since(15, row("a", "h", 6, 20)), row("b", "h", 7, 20)]);
+    let mut before = evaluator(RULES);
+    before.fail(ReadFailure::Timeout, s(1));
+    evaluate(&mut before, 10, vec![row("a", "h", 7, 10), row("b", "h", 7, 10)]);
+    evaluate(&mut before, 20, vec![since(15, row("a", "h", 6, 20)), row("b", "h", 7, 20)]);
 
-    let mut after = SourceTracker::new("source".into(), RULES, TokenKey::new(b"key"), Arc::new(Stricter));
+    let mut after = SourceEvaluator::new("source".into(), RULES, TokenKey::new(b"key"), Arc::new(Stricter));
     after.inherit(&mut before);
     let unread = after.unread(ReadFailure::Timeout, Duration::ZERO);
     let names: Vec<_> = unread.leases.iter().map(|status| &*status.lease).collect();
@@ -447,7 +425,7 @@ fn what_is_known_outlives_the_limits_that_it_was_judged_by() {
         progress_cursor: Some(Cursor::Number(20)),
         ..row(lease, "h", epoch, 30)
     };
-    let snapshot = take_in(&mut after, 30, vec![since(15, busy("a", 6)), busy("b", 7)]);
+    let snapshot = evaluate(&mut after, 30, vec![since(15, busy("a", 6)), busy("b", 7)]);
     assert_eq!(said(&snapshot, "a"), (State::Unknown, Reason::EpochRegressed));
     assert_eq!(counted(&snapshot, "a"), [(Anomaly::EpochRegressed, 1)]);
     assert_eq!(said(&snapshot, "b"), (State::Stalled, Reason::NoProgress), "by the new limit");

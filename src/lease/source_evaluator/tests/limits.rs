@@ -4,13 +4,13 @@ use super::*;
 
 #[test]
 fn a_lease_beyond_those_that_were_read_is_not_known_to_be_absent() {
-    let mut memory = memory(RULES);
-    take_in(&mut memory, 10, vec![row("a", "h", 1, 10), row("z", "h", 1, 10)]);
+    let mut evaluator = evaluator(RULES);
+    evaluate(&mut evaluator, 10, vec![row("a", "h", 1, 10), row("z", "h", 1, 10)]);
     let rows = vec![row("b", "h", 1, 20), row("c", "h", 1, 20)];
     let last_kept = Some("c".into());
     let reading =
-        Reading { store_now: t(20), columns: Columns::all(), rows, rejected: Vec::new(), over_limit: 7, last_kept };
-    let snapshot = take_in_reading(&mut memory, 20, reading);
+        reading(20, Columns::all(), RecordSet { accepted: rows, over_limit: 7, last_kept, ..RecordSet::default() });
+    let snapshot = evaluate_reading(&mut evaluator, reading);
     assert_eq!(said(&snapshot, "a"), (State::NoLeader, Reason::Absent));
     assert_eq!(said(&snapshot, "z"), (State::Unknown, Reason::NotObservedYet));
     assert_eq!(said(&snapshot, "named"), (State::Unknown, Reason::NotObservedYet));
@@ -18,18 +18,11 @@ fn a_lease_beyond_those_that_were_read_is_not_known_to_be_absent() {
 
 #[test]
 fn a_lease_that_is_absent_is_known_to_be_though_rows_of_another_were_left_out() {
-    let mut memory = memory(RULES);
-    take_in(&mut memory, 10, vec![row("a", "h", 1, 10), row("z", "h", 1, 10)]);
+    let mut evaluator = evaluator(RULES);
+    evaluate(&mut evaluator, 10, vec![row("a", "h", 1, 10), row("z", "h", 1, 10)]);
     let rows = vec![row("a", "h", 1, 20)];
-    let reading = Reading {
-        store_now: t(20),
-        columns: Columns::all(),
-        rows,
-        rejected: Vec::new(),
-        over_limit: 7,
-        last_kept: None,
-    };
-    let snapshot = take_in_reading(&mut memory, 20, reading);
+    let reading = reading(20, Columns::all(), RecordSet { accepted: rows, over_limit: 7, ..RecordSet::default() });
+    let snapshot = evaluate_reading(&mut evaluator, reading);
     assert_eq!(said(&snapshot, "z"), (State::NoLeader, Reason::Absent));
 }
 
@@ -51,32 +44,34 @@ fn of_a_lease_with_more_members_than_are_looked_at_nothing_is_claimed() {
             // Where one holder is the rule, several records are wrong whatever else there is.
             (Kind::Standing, true, State::Unknown),
         ] {
-            let mut memory = memory(Rules { kind, ..RULES });
+            let mut evaluator = evaluator(Rules { kind, ..RULES });
             let other = LeaseRecord { holder: Some("i".into()), ..member.clone() };
             let more = RejectedRecord { lease: Some("a".into()), column: Column::Lease, fault: RecordFault::OverLimit };
-            let reading = Reading {
-                store_now: t(now),
-                columns: Columns::all(),
-                rows: vec![member.clone(), other],
-                rejected: left_out.then_some(more).into_iter().collect(),
-                over_limit: if left_out { 6 } else { 0 },
-                last_kept: None,
-            };
-            let snapshot = take_in_reading(&mut memory, now, reading);
+            let reading = reading(
+                now,
+                Columns::all(),
+                RecordSet {
+                    accepted: vec![member.clone(), other],
+                    rejected: left_out.then_some(more).into_iter().collect(),
+                    over_limit: if left_out { 6 } else { 0 },
+                    ..RecordSet::default()
+                },
+            );
+            let snapshot = evaluate_reading(&mut evaluator, reading);
             let a = status(&snapshot, "a");
             assert_eq!(a.verdict.state, said_of_it, "{kind} {whole}");
             let why = match (kind, left_out) {
                 (_, false) => None,
-                (Kind::Registry, true) => Some(UnknownCause::MembersLeftOut),
-                _ => Some(UnknownCause::Duplicate),
+                (Kind::Registry, true) => Some(ObservationFailure::MembersOverLimit),
+                _ => Some(ObservationFailure::DuplicateRecord),
             };
             let unseen = match a.observation {
-                Observation::Unknown(why) => Some(why),
-                Observation::Known(_) => None,
+                Err(why) => Some(why),
+                Ok(_) => None,
             };
             assert_eq!(unseen, why);
             let rejected = &snapshot.health.rejected_now;
-            assert_eq!(rejected.rows(RecordFault::OverLimit), if left_out { 7 } else { 0 });
+            assert_eq!(rejected.count(RecordFault::OverLimit), if left_out { 7 } else { 0 });
             assert_eq!(rejected.leases(RecordFault::OverLimit).len(), usize::from(left_out));
         }
     }
@@ -84,13 +79,13 @@ fn of_a_lease_with_more_members_than_are_looked_at_nothing_is_claimed() {
 
 #[test]
 fn what_vanishes_keeps_its_state_until_there_is_no_room_for_it() {
-    let mut memory = memory(Rules { max_leases: 3, ..RULES });
-    let snapshot = take_in(&mut memory, 10, vec![row("a", "h", 1, 10), row("b", "h", 1, 10)]);
+    let mut evaluator = evaluator(Rules { max_leases: 3, ..RULES });
+    let snapshot = evaluate(&mut evaluator, 10, vec![row("a", "h", 1, 10), row("b", "h", 1, 10)]);
     assert_eq!(snapshot.leases.len(), 3);
-    let snapshot = take_in(&mut memory, 20, vec![row("b", "h", 1, 20)]);
+    let snapshot = evaluate(&mut evaluator, 20, vec![row("b", "h", 1, 20)]);
     assert_eq!(said(&snapshot, "a"), (State::NoLeader, Reason::Absent));
     // "a" has been gone for longest; "named" is never forgotten.
-    let snapshot = take_in(&mut memory, 30, vec![row("c", "h", 1, 30)]);
+    let snapshot = evaluate(&mut evaluator, 30, vec![row("c", "h", 1, 30)]);
     let names: Vec<_> = snapshot.leases.iter().map(|status| &*status.lease).collect();
     assert_eq!(names, ["b", "c", "named"]);
 }

@@ -1,0 +1,163 @@
+//! Tracks the progress of the work under a lease.
+
+use std::cmp::Ordering;
+
+use super::authority::AuthorityUpdate;
+use super::context::{RecordContext, StoredTime};
+use super::event::{EventChange, EventTracker, LatestTime};
+use crate::lease::age::Truth;
+use crate::lease::anomaly::AnomalySet;
+use crate::lease::evidence::{AgeSource, AuthorityEvidence, EventAge, Progress, ProgressEpoch};
+use crate::lease::label::{Anomaly, Column};
+use crate::lease::policy::Kind;
+use crate::lease::record::{Cursor, Epoch, StoreTime};
+
+/// Two progress marks are equal if their cursors are equal. Marks without a cursor are compared by time.
+#[derive(Clone, Debug, PartialEq)]
+enum ProgressKey {
+    Cursor(Cursor, Option<Epoch>),
+    Time(Option<StoreTime>, Option<Epoch>),
+}
+
+/// Tracks the last progress of one lease.
+#[derive(Clone, Debug, Default)]
+pub(super) struct ProgressTracker {
+    progress: EventTracker<ProgressKey>,
+    stored_at: Option<StoreTime>,
+    /// In a registry, the latest progress of any member.
+    latest_progress: LatestTime,
+    /// Whether the last progress happened between two readings that both showed the current acquisition.
+    under_current_acquisition: bool,
+    renewals_since_progress: u64,
+}
+
+/// What the current reading shows of the progress.
+pub(super) struct ProgressUpdate {
+    pub(super) progress: Progress,
+    pub(super) anomalies: AnomalySet,
+}
+
+impl From<Progress> for ProgressUpdate {
+    fn from(progress: Progress) -> Self {
+        Self { progress, anomalies: AnomalySet::default() }
+    }
+}
+
+impl ProgressTracker {
+    /// The renewals since the last progress.
+    pub(super) const fn renewals_since_progress(&self) -> u64 {
+        self.renewals_since_progress
+    }
+
+    /// Tracks the progress of the current reading.
+    pub(super) fn track(&mut self, lease: &RecordContext<'_>, authority: &AuthorityUpdate) -> ProgressUpdate {
+        self.renewals_since_progress += u64::from(authority.renewed);
+        self.under_current_acquisition &= authority.same_acquisition;
+        if !lease.columns().has_progress() {
+            return Progress::NotReported.into();
+        }
+        if lease.is_registry() {
+            return self.track_registry(lease);
+        }
+        let record = lease.record;
+        let mut time = record.progress_at;
+        let key = match (&record.progress_cursor, time, record.progress_epoch, self.progress.last()) {
+            (None, None, None, None) => return Progress::Never.into(),
+            // A store may delete the records of finished work. The time of the last progress stays valid.
+            (None, None, None, Some(key @ ProgressKey::Time(last, None))) => {
+                time = *last;
+                key.clone()
+            }
+            // Progress cannot be undone, so a record that no longer shows it is incomplete.
+            (None, None, _, _) => return Progress::Incomplete.into(),
+            (Some(cursor), _, epoch, _) => ProgressKey::Cursor(cursor.clone(), epoch),
+            (None, time, epoch, _) => ProgressKey::Time(time, epoch),
+        };
+        // If the cursor is unchanged, a new time does not date the progress.
+        let ignores_time = matches!(key, ProgressKey::Cursor(..))
+            && self.progress.last().is_some_and(|last| *last == key)
+            && self.stored_at != time;
+        let stored = if ignores_time { StoredTime::Missing } else { lease.stored_time(time) };
+        let event = self.progress.track(key, stored, lease.window);
+        if !ignores_time {
+            self.stored_at = time;
+        }
+        if event.change != EventChange::Unchanged {
+            self.renewals_since_progress = 0;
+        }
+        if event.change == EventChange::Changed {
+            self.under_current_acquisition = authority.same_acquisition;
+        }
+        let mut anomalies = AnomalySet::default();
+        anomalies.insert_if(Anomaly::ClockSkew, event.clock_skew);
+        let relation = epoch_relation(lease, &authority.evidence, event.age, self.under_current_acquisition);
+        let Some(epoch_relation) = relation else {
+            return ProgressUpdate { progress: Progress::Incomplete, anomalies };
+        };
+        let from_stale_epoch = event.change == EventChange::Changed
+            && epoch_relation == ProgressEpoch::Earlier
+            && record.progress_epoch.is_some()
+            && lease.previous_epoch == record.epoch;
+        anomalies.insert_if(Anomaly::ProgressFromStaleEpoch, from_stale_epoch);
+        let (age, epoch, stored_at) = (event.age, record.progress_epoch, self.stored_at);
+        ProgressUpdate { progress: Progress::Made { age, epoch, epoch_relation, stored_at }, anomalies }
+    }
+
+    /// The progress of a registry is the latest of its members. Their cursors cannot be compared with each other.
+    fn track_registry(&mut self, lease: &RecordContext<'_>) -> ProgressUpdate {
+        let record = lease.record;
+        let has_time_only = record.progress_cursor.is_none() && record.progress_epoch.is_none();
+        let Some(time) = record.progress_at.or_else(|| self.latest_progress.last().filter(|_| has_time_only)) else {
+            return if has_time_only { Progress::Never } else { Progress::Incomplete }.into();
+        };
+        let event = self.latest_progress.track(Some(time), lease.stored_time(Some(time)));
+        if event.change != EventChange::Unchanged {
+            self.renewals_since_progress = 0;
+        }
+        let mut anomalies = AnomalySet::default();
+        anomalies.insert_if(Anomaly::ClockSkew, event.clock_skew);
+        let progress = Progress::Made {
+            age: event.age,
+            epoch: record.progress_epoch,
+            epoch_relation: ProgressEpoch::Current,
+            stored_at: Some(time),
+        };
+        ProgressUpdate { progress, anomalies }
+    }
+}
+
+/// Compares the epoch of the progress with the epoch in force. The result is `None` if the record leaves one of them NULL.
+fn epoch_relation(
+    lease: &RecordContext<'_>,
+    authority: &AuthorityEvidence,
+    progress: EventAge,
+    under_current_acquisition: bool,
+) -> Option<ProgressEpoch> {
+    let AuthorityEvidence::Holder(holder) = authority else { return Some(ProgressEpoch::Unattributed) };
+    let (record, columns) = (lease.record, lease.columns());
+    if columns.has(Column::ProgressEpoch) && columns.has(Column::Epoch) {
+        return Some(match record.progress_epoch?.cmp(&record.epoch?) {
+            Ordering::Less => ProgressEpoch::Earlier,
+            Ordering::Equal => ProgressEpoch::Current,
+            Ordering::Greater => ProgressEpoch::Later,
+        });
+    }
+    let distinguishes_acquisitions = columns.has(Column::AcquiredAt) || columns.has(Column::Epoch);
+    let is_claim = lease.reading.rules.kind == Kind::Claim;
+    if !distinguishes_acquisitions && (!columns.has(Column::Holder) || is_claim) {
+        // The source does not distinguish one holder from the next, or each run continues the work of the run before.
+        return Some(ProgressEpoch::Current);
+    }
+    if under_current_acquisition {
+        return Some(ProgressEpoch::Current);
+    }
+    // Progress without an epoch is the current holder's if it was certainly made after the acquisition.
+    let acquired = holder.acquired;
+    let is_unreliable = progress.source == AgeSource::FutureTime || acquired.source.is_clock_error();
+    Some(match acquired.age.upper() {
+        _ if is_unreliable => ProgressEpoch::Unattributed,
+        _ if progress.age.surely_after(acquired.age) => ProgressEpoch::Current,
+        Some(upper) if progress.age.exceeds(upper) == Truth::True => ProgressEpoch::Earlier,
+        _ => ProgressEpoch::Unattributed,
+    })
+}
