@@ -80,7 +80,7 @@ impl Package {
 }
 
 #[test]
-fn a_build_outside_of_a_repository_says_that_the_revision_is_unknown_unless_it_is_told() {
+fn build_outside_of_a_repository_reports_an_unknown_or_the_given_revision() {
     let folder = folder();
     let package = Package::make(folder.path());
     for (name, expected) in
@@ -103,7 +103,7 @@ fn a_build_outside_of_a_repository_says_that_the_revision_is_unknown_unless_it_i
 }
 
 #[test]
-fn a_build_in_a_repository_says_the_commit_and_whether_its_sources_are_those_of_it() {
+fn build_in_a_repository_reports_the_commit_and_uncommitted_changes() {
     let folder = folder();
     let package = Package::make(folder.path());
     package.git(&["init", "--quiet"]);
@@ -136,7 +136,7 @@ fn a_build_in_a_repository_says_the_commit_and_whether_its_sources_are_those_of_
 }
 
 #[test]
-fn a_build_in_a_worktree_says_the_commit_of_that_worktree() {
+fn build_in_a_worktree_reports_the_commit_of_that_worktree() {
     let folder = folder();
     let mut package = Package::make(folder.path());
     package.git(&["init", "--quiet"]);
@@ -157,7 +157,7 @@ fn a_build_in_a_worktree_says_the_commit_of_that_worktree() {
 }
 
 #[test]
-fn without_git_a_build_says_the_commit_and_that_nobody_looked_for_changes() {
+fn without_git_a_build_reports_the_commit_without_a_check_for_changes() {
     use std::os::unix::fs::PermissionsExt as _;
     let folder = folder();
     let package = Package::make(folder.path());

@@ -31,7 +31,7 @@ fn a_wal_database_that_is_copied_over_shows_its_new_content() {
 }
 
 #[test]
-fn columns_that_change_places_are_followed_and_no_holder_is_taken_for_a_lease() {
+fn reordered_columns_are_followed_and_no_holder_is_shown_as_a_lease() {
     let folder = folder();
     let file = folder.path().join("own.db");
     let connection = rusqlite::Connection::open(&file).unwrap();

@@ -9,7 +9,7 @@ fn config(query: &str) -> String {
 }
 
 #[test]
-fn every_deviation_of_a_query_from_the_contract_is_told_by_name() {
+fn every_deviation_of_a_query_from_the_contract_is_reported_by_name() {
     let folder = folder();
     let connection = database(
         &folder.path().join("own.db"),
@@ -58,7 +58,7 @@ fn every_deviation_of_a_query_from_the_contract_is_told_by_name() {
 }
 
 #[test]
-fn a_deviation_shows_at_a_scrape_as_it_does_when_checked() {
+fn deviation_is_reported_by_a_scrape_as_by_check() {
     let folder = folder();
     database(&folder.path().join("own.db"), "CREATE TABLE job (name)");
     let yaml = config("DELETE FROM job RETURNING 1000 AS store_now, name AS lease")
@@ -71,7 +71,7 @@ fn a_deviation_shows_at_a_scrape_as_it_does_when_checked() {
 }
 
 #[test]
-fn a_query_that_keeps_the_contract_is_checked_and_what_it_never_tells_is_said() {
+fn check_of_a_valid_query_names_the_columns_that_it_lacks() {
     let folder = folder();
     database(&folder.path().join("own.db"), "CREATE TABLE job (name)");
     let whole = check(folder.path(), &config(STEADY));
@@ -95,7 +95,7 @@ fn a_query_without_a_lease_column_reads_one_lease_of_the_sources_name() {
 }
 
 #[test]
-fn a_query_that_gives_the_clock_alone_has_no_lease_and_is_up() {
+fn query_that_returns_only_the_clock_has_no_lease_and_is_up() {
     let folder = folder();
     database(&folder.path().join("own.db"), "CREATE TABLE job (name)");
     let query = "SELECT unixepoch() AS store_now, j.name AS lease FROM (SELECT 1) LEFT JOIN job AS j";

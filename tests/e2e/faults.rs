@@ -110,7 +110,7 @@ fn a_missing_column_is_named_in_the_log_and_by_check() {
 }
 
 #[test]
-fn a_file_that_is_not_there_is_unreachable_until_it_is() {
+fn missing_file_is_unreachable_until_it_exists() {
     let folder = folder();
     let file = folder.path().join("scheduler.db");
     let yaml = config(&file);
@@ -124,7 +124,7 @@ fn a_file_that_is_not_there_is_unreachable_until_it_is() {
 }
 
 #[test]
-fn a_file_that_is_no_database_and_a_folder_are_told_apart_from_one_that_is_empty() {
+fn file_without_a_database_a_folder_and_an_empty_file_have_different_errors() {
     let folder = folder();
     let file = folder.path().join("scheduler.db");
     let yaml = config(&file);
@@ -161,7 +161,7 @@ fn a_file_that_may_not_be_read_is_refused() {
 }
 
 #[test]
-fn a_locked_file_is_answered_within_the_limit_and_recovers_at_the_next_scrape() {
+fn locked_file_is_reported_within_the_limit_and_read_at_the_next_scrape() {
     let folder = folder();
     let file = folder.path().join("scheduler.db");
     // In rollback-journal mode a writer keeps readers out; in WAL mode it would not.
@@ -237,7 +237,7 @@ fn a_file_that_is_replaced_while_the_exporter_runs_shows_its_new_content() {
 }
 
 #[test]
-fn a_file_that_is_damaged_while_the_exporter_runs_is_never_taken_for_what_it_was() {
+fn file_damaged_at_run_time_is_not_served_from_an_earlier_reading() {
     let folder = folder();
     let file = folder.path().join("scheduler.db");
     fs::rename(whole(&folder), &file).unwrap();
@@ -326,7 +326,7 @@ fn a_wal_file_left_by_a_crashed_writer_is_read_whole() {
 }
 
 #[test]
-fn a_pipe_at_the_place_of_the_file_keeps_nobody_waiting() {
+fn pipe_instead_of_the_file_delays_no_request() {
     let folder = folder();
     let file = folder.path().join("scheduler.db");
     let made = std::process::Command::new("mkfifo").arg(&file).status().unwrap();

@@ -125,7 +125,7 @@ fn every_need(folder: &Path, path: &Path) -> (String, Vec<&'static str>) {
 }
 
 #[test]
-fn what_is_no_file_is_refused_at_once_and_takes_no_memory_whatever_it_is_needed_for() {
+fn special_files_are_refused_at_once_without_memory() {
     let folder = folder();
     let long = folder.path().join("long");
     fs::write(&long, vec![b'x'; 1024 * 1024 + 1]).unwrap();
@@ -148,7 +148,7 @@ fn what_is_no_file_is_refused_at_once_and_takes_no_memory_whatever_it_is_needed_
 }
 
 #[test]
-fn an_exporter_whose_files_have_no_end_stays_small_and_serves() {
+fn endless_files_do_not_grow_memory_or_stop_serving() {
     let folder = folder();
     let (yaml, _) = every_need(folder.path(), Path::new("/dev/zero"));
     let exporter = Exporter::start(folder.path(), &(yaml + &steady(folder.path())));
@@ -160,7 +160,7 @@ fn an_exporter_whose_files_have_no_end_stays_small_and_serves() {
 }
 
 #[test]
-fn a_configuration_and_what_it_needs_at_the_start_are_files_or_pipes_that_end() {
+fn configuration_and_files_needed_at_the_start_are_regular_files_or_pipes() {
     let folder = folder();
     let path = |name: &str| folder.path().join(name);
     fs::write(path("server.pem"), "x").unwrap();
@@ -212,7 +212,7 @@ fn a_configuration_is_read_from_a_pipe_of_the_shell_and_a_secret_too() {
 }
 
 #[test]
-fn secrets_that_others_have_rights_to_are_told_once_by_key_and_path_with_what_ends_it() {
+fn secret_files_readable_by_others_are_reported_once_with_key_path_and_remedy() {
     let folder = folder();
     let (key, password) = (folder.path().join("token.key"), folder.path().join("db.password"));
     fs::write(&key, "0123456789abcdef0123456789abcdef").unwrap();

@@ -3,7 +3,7 @@
 mod access;
 mod contract;
 mod cost;
-mod many;
+mod repeated_names;
 mod rows;
 mod types;
 

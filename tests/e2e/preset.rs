@@ -31,7 +31,7 @@ fn scrape(folder: &Path) -> Metrics {
 }
 
 #[test]
-fn a_bad_value_in_the_reference_tables_costs_its_own_lease_alone() {
+fn invalid_value_in_the_reference_tables_affects_only_its_own_lease() {
     for (table, column, value, reason, named) in [
         ("scheduler_lease", "epoch", "-1", "out_of_range", true),
         ("scheduler_lease", "epoch", "'first'", "unreadable", true),
@@ -105,7 +105,7 @@ fn an_epoch_that_goes_back_is_noticed_and_stays_unknown_until_the_next_acquisiti
 }
 
 #[test]
-fn a_backlog_is_counted_up_to_a_limit_and_no_further() {
+fn backlog_is_counted_up_to_a_limit() {
     let folder = folder();
     let connection = reference(&folder.path().join("scheduler.db"));
     connection.execute_batch(&active("sound")).unwrap();
@@ -122,7 +122,7 @@ fn a_backlog_is_counted_up_to_a_limit_and_no_further() {
 }
 
 #[test]
-fn a_column_whose_name_is_no_text_costs_its_source_alone_and_the_exporter_goes_on() {
+fn column_name_in_invalid_utf8_fails_only_its_source() {
     let folder = folder();
     let connection = database(&folder.path().join("odd.db"), "CREATE TABLE odd (store_now, xx)");
     connection

@@ -56,7 +56,7 @@ fn hears_nothing(stream: &mut TcpStream) {
 }
 
 #[test]
-fn it_counts_how_often_a_client_speaks_after_its_server() {
+fn proxy_counts_round_trips() {
     let proxy = Proxy::to(echo());
     let (mut one, mut other) = (connect(&proxy), connect(&proxy));
     assert_eq!(proxy.turns(), 0);
@@ -67,7 +67,7 @@ fn it_counts_how_often_a_client_speaks_after_its_server() {
 }
 
 #[test]
-fn it_passes_and_counts_connections() {
+fn proxy_passes_and_counts_connections() {
     let proxy = Proxy::to(echo());
     let mut first = connect(&proxy);
     talks(&mut first);
@@ -81,7 +81,7 @@ fn it_passes_and_counts_connections() {
 }
 
 #[test]
-fn mute_it_keeps_the_answer_until_it_passes_again() {
+fn muted_proxy_holds_the_response_until_it_passes_again() {
     let proxy = Proxy::to(echo());
     let mut old = connect(&proxy);
     talks(&mut old);
@@ -99,7 +99,7 @@ fn mute_it_keeps_the_answer_until_it_passes_again() {
 }
 
 #[test]
-fn it_lets_a_byte_a_second_through() {
+fn proxy_can_pass_one_byte_a_second() {
     let proxy = Proxy::to(echo());
     let mut stream = connect(&proxy);
     talks(&mut stream);
@@ -113,7 +113,7 @@ fn it_lets_a_byte_a_second_through() {
 }
 
 #[test]
-fn it_cuts_an_answer_where_it_is_told_and_as_it_is_told() {
+fn proxy_cuts_a_response_at_the_given_position_in_the_given_way() {
     for (end, rest) in [(End::Finished, Ok(0)), (End::Reset, Err(ErrorKind::ConnectionReset))] {
         for (place, heard) in [(Place::After(3), "<yo"), (Place::Within("you>"), "<yo"), (Place::Within(">"), "<you")] {
             let proxy = Proxy::to(echo());
@@ -132,7 +132,7 @@ fn it_cuts_an_answer_where_it_is_told_and_as_it_is_told() {
 }
 
 #[test]
-fn a_text_that_comes_in_pieces_is_cut_too() {
+fn text_that_arrives_in_parts_is_truncated() {
     let proxy = Proxy::to(echo());
     let mut stream = connect(&proxy);
     proxy.choose(Behaviour::Cut(Place::Within("ab><cd"), End::Finished));
@@ -144,7 +144,7 @@ fn a_text_that_comes_in_pieces_is_cut_too() {
 }
 
 #[test]
-fn refusing_it_keeps_the_connections_that_are_there() {
+fn refusing_proxy_keeps_open_connections() {
     let proxy = Proxy::to(echo());
     let mut old = connect(&proxy);
     talks(&mut old);
@@ -159,7 +159,7 @@ fn refusing_it_keeps_the_connections_that_are_there() {
 }
 
 #[test]
-fn as_a_black_hole_it_answers_no_attempt_to_connect() {
+fn black_hole_proxy_answers_no_connection_attempt() {
     let proxy = Proxy::to(echo());
     let mut old = connect(&proxy);
     talks(&mut old);
@@ -172,7 +172,7 @@ fn as_a_black_hole_it_answers_no_attempt_to_connect() {
 }
 
 #[test]
-fn it_can_lead_elsewhere_and_resets_what_leads_nowhere() {
+fn proxy_can_change_its_target_and_resets_connections_without_one() {
     let gone = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let proxy = Proxy::to(gone);
     let lost = connect(&proxy).read(&mut [0]).unwrap_err();

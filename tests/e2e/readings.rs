@@ -26,7 +26,7 @@ fn failures(metrics: &Metrics) -> f64 {
 }
 
 #[test]
-fn a_client_without_patience_spoils_no_other_clients_answer() {
+fn scrape_with_a_short_timeout_does_not_change_the_response_of_another() {
     let folder = folder();
     database(&folder.path().join("any.db"), "CREATE TABLE t (x)");
     let yaml =
@@ -41,7 +41,7 @@ fn a_client_without_patience_spoils_no_other_clients_answer() {
 }
 
 #[test]
-fn a_scrape_of_one_second_just_before_one_of_ten_leaves_that_its_reading() {
+fn scrape_with_a_short_timeout_leaves_the_reading_to_a_later_one() {
     let folder = folder();
     database(&folder.path().join("any.db"), "CREATE TABLE t (x)");
     // Some seconds of work for SQLite on any machine: longer than the impatient scrape waits, shorter than the other.
@@ -86,7 +86,7 @@ fn leases(file: &Path, count: u32) -> Connection {
 }
 
 #[test]
-fn two_hundred_clients_of_a_store_that_hangs_share_what_is_said_of_ten_thousand_leases() {
+fn two_hundred_clients_of_a_hanging_store_share_one_response_of_ten_thousand_leases() {
     let folder = folder();
     let store = leases(&folder.path().join("own.db"), 10_000);
     let yaml = "sources:\n  - name: own\n    store: sqlite://own.db\n    reuse_for: 0s\n    timeout: 60s\n    \

@@ -60,7 +60,7 @@ fn an_alert_is_enabled_and_disabled_again_and_a_limit_changed() {
 }
 
 #[test]
-fn a_configuration_that_cannot_be_used_changes_nothing_and_says_where_it_is_wrong() {
+fn invalid_configuration_changes_nothing_and_its_errors_have_positions() {
     let folder = folder();
     database(&folder.path().join("steady.db"), "CREATE TABLE t (x)");
     let good = format!("sources:\n{}", steady("a"));
@@ -85,7 +85,7 @@ fn a_configuration_that_cannot_be_used_changes_nothing_and_says_where_it_is_wron
 }
 
 #[test]
-fn a_reload_that_finds_no_end_is_given_up_and_the_next_one_is_taken() {
+fn reload_that_hangs_is_aborted_and_the_next_one_succeeds() {
     let folder = folder();
     database(&folder.path().join("steady.db"), "CREATE TABLE t (x)");
     let good = format!("sources:\n{}", steady("a"));
@@ -105,7 +105,7 @@ fn a_reload_that_finds_no_end_is_given_up_and_the_next_one_is_taken() {
 }
 
 #[test]
-fn what_is_known_of_a_lease_is_kept_unless_it_is_read_otherwise() {
+fn history_of_a_lease_survives_a_reload_unless_its_query_changes() {
     let folder = folder();
     let table = database(
         &folder.path().join("own.db"),
@@ -148,7 +148,7 @@ fn sources_come_and_go_and_so_do_families() {
 }
 
 #[test]
-fn scrapes_go_on_through_a_hundred_reloads_each_of_them_whole() {
+fn scrapes_are_complete_during_a_hundred_reloads() {
     let folder = folder();
     database(&folder.path().join("steady.db"), "CREATE TABLE t (x)");
     let one = format!("sources:\n{}{}", steady("a"), steady("b"));

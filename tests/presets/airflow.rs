@@ -1,6 +1,6 @@
 //! Airflow: schedulers that beat side by side, and tasks that start.
 
-use super::stored::{Case, Sql, System, case, with_zone};
+use super::cases::{Case, Sql, System, case, with_zone};
 
 /// The versions that the probe tells apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -259,32 +259,32 @@ impl Version {
 }
 
 #[test]
-fn airflow_on_postgresql_says_what_its_schedulers_and_tasks_do_whichever_version_it_is() {
+fn airflow_states_on_postgresql_follow_its_schedulers_and_tasks_in_each_version() {
     for version in VERSIONS {
         version.check(&system(Sql::Postgres, version));
     }
 }
 
 #[test]
-fn airflow_on_mariadb_says_what_its_schedulers_and_tasks_do_whichever_version_it_is() {
+fn airflow_states_on_mariadb_follow_its_schedulers_and_tasks_in_each_version() {
     for version in VERSIONS {
         version.check(&system(Sql::Mysql, version));
     }
 }
 
 #[test]
-fn tables_of_no_version_are_a_mismatch() {
+fn tables_of_an_unknown_version_are_a_schema_mismatch() {
     for sql in SERVERS {
         let airflow = system(sql, Version::Two);
         airflow.database.execute("ALTER TABLE dag DROP COLUMN is_active");
-        let error = airflow.looks("", "").look().unwrap_err();
+        let error = airflow.reader("", "").look().unwrap_err();
         assert_eq!(error.failure().as_str(), "schema_mismatch", "{error}");
     }
 }
 
 /// What an Airflow of another version had been granted, and what it takes for the probe to be believed.
 #[test]
-fn a_column_that_may_not_be_read_is_never_taken_for_one_that_is_not_there() {
+fn unreadable_column_is_not_reported_as_missing() {
     let airflow = system(Sql::Mysql, Version::ThreeFlagged);
     airflow.store(
         "INSERT INTO dag (dag_id, is_paused, is_stale, exceeds_max_non_backfill) VALUES ('d', FALSE, FALSE, TRUE)",
@@ -295,15 +295,15 @@ fn a_column_that_may_not_be_read_is_never_taken_for_one_that_is_not_there() {
          GRANT SELECT ON job TO {reader}; GRANT SELECT ON dag_run TO {reader}; GRANT SELECT ON task_instance TO {reader};
          GRANT SELECT (dag_id, is_paused, has_import_errors, next_dagrun_create_after, is_stale) ON dag TO {reader};"
     ));
-    let error = airflow.looks("", "").look().unwrap_err();
+    let error = airflow.reader("", "").look().unwrap_err();
     assert_eq!(error.failure().as_str(), "store_refused", "{error}");
     assert!(error.to_string().contains("`exceeds_max_non_backfill`"), "{error}");
     airflow.database.execute(&format!("GRANT SELECT (exceeds_max_non_backfill) ON dag TO {reader}"));
-    assert_eq!(airflow.looks("", "").says("scheduler"), "no_leader absent");
+    assert_eq!(airflow.reader("", "").says("scheduler"), "no_leader absent");
 }
 
 #[test]
-fn a_right_that_is_missing_is_told_apart_from_a_table_that_is() {
+fn missing_right_and_missing_table_have_different_errors() {
     for sql in SERVERS {
         let airflow = system(sql, Version::Two);
         let (name, reader) = (airflow.database.name(), airflow.database.reader().name());
@@ -318,12 +318,12 @@ fn a_right_that_is_missing_is_told_apart_from_a_table_that_is() {
             ),
         };
         airflow.database.execute(&revoke);
-        let error = airflow.looks("", "").look().unwrap_err();
+        let error = airflow.reader("", "").look().unwrap_err();
         assert_eq!(error.failure().as_str(), "store_refused", "{error}");
         airflow.database.execute(&grant);
-        assert_eq!(airflow.looks("", "").says("scheduler"), "no_leader absent");
+        assert_eq!(airflow.reader("", "").says("scheduler"), "no_leader absent");
         airflow.database.execute("ALTER TABLE dag RENAME TO elsewhere");
-        let error = airflow.looks("", "").look().unwrap_err();
+        let error = airflow.reader("", "").look().unwrap_err();
         assert_eq!(error.failure().as_str(), "schema_mismatch", "{error}");
         assert!(error.to_string().contains("dag"), "{error}");
     }
@@ -338,30 +338,30 @@ fn tables_of_a_schema_that_is_not_named_are_a_mismatch_that_names_one() {
     for table in ["job", "dag", "dag_run", "task_instance"] {
         airflow.database.execute(&format!("ALTER TABLE {table} SET SCHEMA airflow"));
     }
-    let error = airflow.looks("", "").look().unwrap_err();
+    let error = airflow.reader("", "").look().unwrap_err();
     assert_eq!(error.failure().as_str(), "schema_mismatch", "{error}");
     assert!(error.to_string().contains("\"dag\""), "{error}");
-    assert_eq!(airflow.looks("schema: airflow", "").says("scheduler"), "no_leader absent");
+    assert_eq!(airflow.reader("schema: airflow", "").says("scheduler"), "no_leader absent");
     airflow.database.execute(&format!("REVOKE USAGE ON SCHEMA airflow FROM {reader}"));
-    let error = airflow.looks("schema: airflow", "").look().unwrap_err();
+    let error = airflow.reader("schema: airflow", "").look().unwrap_err();
     assert_eq!(error.failure().as_str(), "store_refused", "{error}");
 }
 
 /// An upgrade while the exporter runs.
 #[test]
-fn the_version_is_found_out_anew() {
+fn version_is_determined_again_for_each_build() {
     for sql in SERVERS {
         let airflow = system(sql, Version::Two);
         airflow.store("");
-        let mut looks = airflow.looks("", "");
-        assert_eq!(looks.says("scheduler"), "no_leader absent");
+        let mut reader = airflow.reader("", "");
+        assert_eq!(reader.says("scheduler"), "no_leader absent");
         let three = match sql {
             Sql::Postgres => include_str!("schema/airflow-3.postgres.sql"),
             Sql::Mysql => include_str!("schema/airflow-3.mysql.sql"),
         };
         airflow.database.execute(three);
-        let upgraded = (0..2).any(|_| looks.look().is_ok());
-        assert!(upgraded && looks.says("scheduler") == "no_leader absent", "{sql:?}");
+        let upgraded = (0..2).any(|_| reader.look().is_ok());
+        assert!(upgraded && reader.says("scheduler") == "no_leader absent", "{sql:?}");
     }
 }
 
@@ -373,7 +373,7 @@ fn of_several_schedulers_each_is_a_holder_and_the_newest_job_the_epoch() {
             "INSERT INTO job (id, state, job_type, start_date, latest_heartbeat, hostname) VALUES
              (40, 'running', 'SchedulerJob', T-9d, T-5s, 'host-a'), (41, 'running', 'SchedulerJob', T-2d, T-4s, 'host-b')",
         );
-        let snapshot = airflow.looks("", "").look().unwrap();
+        let snapshot = airflow.reader("", "").look().unwrap();
         let holding = snapshot.leases[0].holder().unwrap();
         assert_eq!((holding.others.len(), holding.epoch.map(|epoch| epoch.0)), (1, Some(41)), "{sql:?}");
     }

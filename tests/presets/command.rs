@@ -92,7 +92,7 @@ fn examples_show_what_works_best() {
 }
 
 #[test]
-fn what_there_is_not_is_refused_with_exit_code_3_and_what_there_is() {
+fn unknown_names_are_refused_with_exit_code_3_and_the_known_names() {
     for (arguments, told) in [
         (&["quarz"][..], "error: invalid value 'quarz' for '[NAME]'\n  [possible values: airflow, "),
         (&["nothing-like-it"], "error: invalid value 'nothing-like-it' for '[NAME]'\n  [possible values: airflow, "),

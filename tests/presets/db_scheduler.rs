@@ -1,6 +1,6 @@
 //! db-scheduler: one lease for each task name, held while a row of it is picked.
 
-use super::stored::{Case, Sql, System, case, with_zone};
+use super::cases::{Case, Sql, System, case, with_zone};
 
 pub(super) fn system(sql: Sql) -> System {
     let schema = match sql {
@@ -73,24 +73,24 @@ pub(super) const CASES: &[Case] = &[
 ];
 
 #[test]
-fn db_scheduler_says_of_each_task_name_what_its_rows_tell() {
+fn db_scheduler_states_follow_the_rows_of_each_task_name() {
     for sql in [Sql::Postgres, Sql::Mysql] {
         system(sql).check(CASES);
     }
 }
 
 #[test]
-fn a_task_name_whose_rows_are_gone_is_not_said_to_be_fine() {
+fn task_name_without_rows_is_unknown() {
     for sql in [Sql::Postgres, Sql::Mysql] {
         let tasks = system(sql);
         tasks.store(
             "INSERT INTO scheduled_tasks (task_name, task_instance, execution_time, picked, version)
              VALUES ('mail', '3', T-1s, FALSE, 1)",
         );
-        let mut looks = tasks.looks("", "");
-        assert_eq!(looks.says("mail"), "idle nothing_due");
+        let mut reader = tasks.reader("", "");
+        assert_eq!(reader.says("mail"), "idle nothing_due");
         tasks.store("");
-        assert_eq!(looks.says("mail"), "unknown due_unknown");
+        assert_eq!(reader.says("mail"), "unknown due_unknown");
     }
 }
 
@@ -102,7 +102,7 @@ fn the_holder_is_the_one_whose_heartbeat_is_the_newest() {
             "INSERT INTO scheduled_tasks (task_name, task_instance, execution_time, picked, picked_by, last_heartbeat, version)
              VALUES {rows}"
         ));
-        let snapshot = tasks.looks("", "").look().unwrap();
+        let snapshot = tasks.reader("", "").look().unwrap();
         snapshot.leases[0].holder().unwrap().token
     };
     for sql in [Sql::Postgres, Sql::Mysql] {

@@ -6,8 +6,8 @@ use std::process::Command;
 use lease_exporter::preset::Preset;
 
 use super::airflow::{self, VERSIONS, Version};
-use super::looks::{Looks, configuration};
-use super::stored::{Sql, System};
+use super::cases::{Sql, System};
+use super::source_reader::{SourceReader, configuration};
 use super::{db_scheduler, quartz, river, shedlock};
 
 /// Each statement of what is printed, for a role of this name.
@@ -37,7 +37,7 @@ fn check(system: &System, variant: Option<&str>) {
     let password_file = folder.path().join("password");
     fs::write(&password_file, "of the least").unwrap();
     let url = system.database.url().replace(system.database.reader().name(), &role);
-    let look = || Looks::at(&configuration(system.preset, &url, &password_file, "", "")).look();
+    let look = || SourceReader::at(&configuration(system.preset, &url, &password_file, "", "")).look();
     let grants = grants(system, variant, &role);
     let what = format!("{} on {:?} {variant:?}", system.preset, system.sql);
 
@@ -110,7 +110,7 @@ fn the_rights_are_printed_as_statements_that_run_as_they_are() {
         let password_file = folder.path().join("password");
         fs::write(&password_file, "whole").unwrap();
         let url = system.database.url().replace(system.database.reader().name(), &role);
-        let looked = Looks::at(&configuration(system.preset, &url, &password_file, source, "")).look();
+        let looked = SourceReader::at(&configuration(system.preset, &url, &password_file, source, "")).look();
         looked.unwrap_or_else(|error| panic!("{} on {store}: {error}\n{rights}", system.preset));
         system.database.execute(&match system.sql {
             Sql::Postgres => format!("DROP OWNED BY {role}; DROP ROLE {role};"),
@@ -121,7 +121,7 @@ fn the_rights_are_printed_as_statements_that_run_as_they_are() {
 
 /// What a scheduler hands to its jobs is nobody's business.
 #[test]
-fn no_right_reaches_what_jobs_are_given() {
+fn no_granted_right_reads_the_arguments_of_jobs() {
     for (system, payload) in [
         (river::system(), "SELECT args FROM river_job"),
         (db_scheduler::system(Sql::Postgres), "SELECT task_data FROM scheduled_tasks"),

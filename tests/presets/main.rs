@@ -9,15 +9,15 @@
 )]
 
 mod airflow;
+mod cases;
 mod command;
 mod db_scheduler;
 mod grants;
-mod looks;
 mod quartz;
 mod redbeat;
 mod river;
 mod shedlock;
-mod stored;
+mod source_reader;
 mod zones;
 
 use test_support as servers;

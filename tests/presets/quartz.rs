@@ -1,6 +1,6 @@
 //! Quartz: nodes that check in, and triggers that fire when their time has come.
 
-use super::stored::{Case, Sql, System, case, milliseconds};
+use super::cases::{Case, Sql, System, case, milliseconds};
 
 pub(super) fn system(sql: Sql) -> System {
     let schema = match sql {
@@ -114,7 +114,7 @@ pub(super) const CASES: &[Case] = &[
 const SERVERS: [Sql; 2] = [Sql::Postgres, Sql::Mysql];
 
 #[test]
-fn quartz_says_what_its_nodes_and_triggers_do() {
+fn quartz_states_follow_its_nodes_and_triggers() {
     for sql in SERVERS {
         system(sql).check(CASES);
     }
@@ -127,10 +127,10 @@ fn the_last_time_of_a_trigger_that_was_deleted_still_counts() {
         let node = "INSERT INTO QRTZ_SCHEDULER_STATE VALUES ('plan', 'host-a1', T-3s, 7500);";
         quartz
             .store(&format!("{node} INSERT INTO QRTZ_TRIGGERS VALUES ('plan', 't1', 'g', -1, T-5s, 'COMPLETE', NULL)"));
-        let mut looks = quartz.looks("", "");
-        assert_eq!(looks.says("plan"), "active progressing");
+        let mut reader = quartz.reader("", "");
+        assert_eq!(reader.says("plan"), "active progressing");
         quartz.store(node);
-        assert_eq!(looks.says("plan"), "active progressing");
+        assert_eq!(reader.says("plan"), "active progressing");
     }
 }
 
@@ -144,8 +144,8 @@ fn tables_may_have_another_prefix() {
         quartz
             .database
             .execute(&quartz.timed("INSERT INTO app_SCHEDULER_STATE VALUES ('plan', 'host-a1', T-3s, 7500)"));
-        assert_eq!(quartz.looks("parameters: { table_prefix: app_ }", "").says("plan"), "idle nothing_due");
-        let error = quartz.looks("", "").look().unwrap_err();
+        assert_eq!(quartz.reader("parameters: { table_prefix: app_ }", "").says("plan"), "idle nothing_due");
+        let error = quartz.reader("", "").look().unwrap_err();
         assert_eq!(error.failure().as_str(), "schema_mismatch", "{error}");
     }
 }

@@ -3,8 +3,8 @@
 use lease_exporter::lease::Anomaly;
 use lease_exporter::preset::Preset;
 
-use super::looks::{Looks, configuration};
 use super::servers::{self, Keyspace};
+use super::source_reader::{SourceReader, configuration};
 
 /// The keys of one RedBeat.
 struct Beat {
@@ -40,22 +40,22 @@ impl Beat {
         self.keys.command(&["ZADD", &self.key("schedule"), &(now + seconds).to_string(), entry]);
     }
 
-    fn looks(&self, source: &str, limits: &str) -> Looks {
+    fn reader(&self, source: &str, limits: &str) -> SourceReader {
         let file = format!("defaults: {{ {limits} }}");
-        Looks::at(&configuration("redbeat", self.keys.url(), self.keys.password_file(), source, &file))
+        SourceReader::at(&configuration("redbeat", self.keys.url(), self.keys.password_file(), source, &file))
     }
 }
 
 #[test]
 fn without_a_lock_nobody_leads_whatever_is_due() {
     let beat = Beat::new("redbeat:");
-    assert_eq!(beat.looks("", SHORT).says("app"), "no_leader absent");
+    assert_eq!(beat.reader("", SHORT).says("app"), "no_leader absent");
     beat.due_in("redbeat:tick", -600);
-    assert_eq!(beat.looks("", SHORT).says("app"), "no_leader absent");
+    assert_eq!(beat.reader("", SHORT).says("app"), "no_leader absent");
 }
 
 #[test]
-fn a_beat_that_puts_its_entries_off_is_active_and_the_queue_is_not_its_business() {
+fn beat_that_reschedules_its_entries_is_active_whatever_is_queued() {
     let beat = Beat::new("redbeat:");
     beat.lock(Some(1_490));
     beat.due_in("redbeat:tick-every-5s", 1);
@@ -63,34 +63,34 @@ fn a_beat_that_puts_its_entries_off_is_active_and_the_queue_is_not_its_business(
     for message in 0..12 {
         beat.keys.command(&["LPUSH", "celery", &message.to_string()]);
     }
-    let mut looks = beat.looks("", "stall_after: 5m");
-    assert_eq!(looks.says("app"), "unknown not_observed_yet", "nothing was watched before");
+    let mut reader = beat.reader("", "stall_after: 5m");
+    assert_eq!(reader.says("app"), "unknown not_observed_yet", "nothing was watched before");
     beat.due_in("redbeat:tick-every-5s", 5);
-    assert_eq!(looks.says("app"), "active progressing");
+    assert_eq!(reader.says("app"), "active progressing");
 }
 
 /// Whatever happens to a schedule other than that its first entry is put off.
 #[test]
-fn a_stuck_beat_stays_stuck_whatever_is_put_in_taken_out_or_deleted() {
+fn stuck_beat_stays_stalled_whatever_is_added_removed_or_deleted() {
     let beat = Beat::new("redbeat:");
     let schedule = beat.key("schedule");
     beat.lock(Some(1_490));
     beat.due_in("redbeat:stuck", -600);
     beat.due_in("redbeat:stuck-too", -300);
-    let mut looks = beat.looks("", "stall_after: 5m");
-    assert_eq!(looks.says("app"), "unknown not_observed_yet");
+    let mut reader = beat.reader("", "stall_after: 5m");
+    assert_eq!(reader.says("app"), "unknown not_observed_yet");
     beat.due_in("redbeat:once", -900);
-    assert_eq!(looks.says("app"), "unknown not_observed_yet", "an earlier one was put in");
+    assert_eq!(reader.says("app"), "unknown not_observed_yet", "an earlier one was put in");
     beat.keys.command(&["ZREM", &schedule, "redbeat:once"]);
-    assert_eq!(looks.says("app"), "unknown not_observed_yet", "and taken out");
+    assert_eq!(reader.says("app"), "unknown not_observed_yet", "and taken out");
     beat.keys.command(&["ZREM", &schedule, "redbeat:stuck"]);
-    assert_eq!(looks.says("app"), "unknown not_observed_yet", "the stuck one was deleted");
+    assert_eq!(reader.says("app"), "unknown not_observed_yet", "the stuck one was deleted");
     beat.keys.command(&["DEL", &schedule]);
-    assert_eq!(looks.says("app"), "unknown not_observed_yet", "all of them were");
+    assert_eq!(reader.says("app"), "unknown not_observed_yet", "all of them were");
     beat.due_in("redbeat:stuck", -600);
-    assert_eq!(looks.says("app"), "unknown not_observed_yet", "and came back");
+    assert_eq!(reader.says("app"), "unknown not_observed_yet", "and came back");
     beat.due_in("redbeat:stuck", 5);
-    assert_eq!(looks.says("app"), "active progressing", "until it is put off");
+    assert_eq!(reader.says("app"), "active progressing", "until it is put off");
 }
 
 #[test]
@@ -98,9 +98,9 @@ fn a_beat_that_neither_extends_its_lock_nor_puts_its_entries_off_is_stalled_case
     let beat = Beat::new("redbeat:");
     beat.lock(Some(900));
     beat.due_in("redbeat:tick-every-5s", -600);
-    let mut looks = beat.looks("", SHORT);
-    assert_eq!(looks.says("app"), "unknown not_observed_yet");
-    looks.until("app", "stalled no_progress");
+    let mut reader = beat.reader("", SHORT);
+    assert_eq!(reader.says("app"), "unknown not_observed_yet");
+    reader.until("app", "stalled no_progress");
 }
 
 #[test]
@@ -108,12 +108,12 @@ fn a_beat_that_extends_its_lock_and_nothing_else_is_stalled() {
     let beat = Beat::new("redbeat:");
     beat.lock(Some(1_500));
     beat.due_in("redbeat:tick-every-5s", -600);
-    let mut looks = beat.looks("", SHORT);
-    looks.says("app");
+    let mut reader = beat.reader("", SHORT);
+    reader.says("app");
     beat.lock(Some(1_500));
-    looks.until("app", "stalled no_progress");
+    reader.until("app", "stalled no_progress");
     beat.lock(Some(1_500));
-    assert_eq!(looks.says("app"), "stalled no_progress");
+    assert_eq!(reader.says("app"), "stalled no_progress");
 }
 
 #[test]
@@ -121,9 +121,9 @@ fn a_lock_without_an_end_is_stalled_and_an_anomaly_case_53() {
     let beat = Beat::new("redbeat:");
     beat.lock(None);
     beat.due_in("redbeat:daily", -86_400);
-    let mut looks = beat.looks("", SHORT);
-    looks.until("app", "stalled no_progress");
-    let snapshot = looks.look().unwrap();
+    let mut reader = beat.reader("", SHORT);
+    reader.until("app", "stalled no_progress");
+    let snapshot = reader.look().unwrap();
     assert_eq!(snapshot.leases[0].anomalies.get(Anomaly::NoTtl), 1);
 }
 
@@ -132,14 +132,14 @@ fn a_beat_with_nothing_due_is_idle() {
     let beat = Beat::new("redbeat:");
     beat.lock(Some(1_400));
     beat.due_in("redbeat:daily", 80_000);
-    beat.looks("", SHORT).until("app", "idle nothing_due");
+    beat.reader("", SHORT).until("app", "idle nothing_due");
 }
 
 #[test]
 fn a_renewal_is_dated_by_the_locks_timeout() {
     let beat = Beat::new("redbeat:");
     beat.lock(Some(20));
-    let snapshot = beat.looks("parameters: { lock_timeout: 25s }", SHORT).look().unwrap();
+    let snapshot = beat.reader("parameters: { lock_timeout: 25s }", SHORT).look().unwrap();
     let age = snapshot.leases[0].holder().unwrap().renewed.age.lower().as_secs();
     assert!((4..15).contains(&age), "{age}");
 }
@@ -149,20 +149,20 @@ fn keys_may_have_another_prefix() {
     let beat = Beat::new("app:beat:");
     beat.lock(Some(1_400));
     beat.due_in("app:beat:daily", 80_000);
-    assert_eq!(beat.looks("", SHORT).says("app"), "no_leader absent");
-    beat.looks("parameters: { key_prefix: 'app:beat:' }", SHORT).until("app", "idle nothing_due");
+    assert_eq!(beat.reader("", SHORT).says("app"), "no_leader absent");
+    beat.reader("parameters: { key_prefix: 'app:beat:' }", SHORT).until("app", "idle nothing_due");
 }
 
 #[test]
-fn what_is_no_lock_or_no_schedule_is_not_taken_for_one() {
+fn keys_of_other_types_are_neither_locks_nor_schedules() {
     let beat = Beat::new("redbeat:");
     beat.keys.command(&["LPUSH", "redbeat::lock", "x"]);
-    let mut looks = beat.looks("", SHORT);
-    assert_eq!(looks.says("app"), "unknown invalid_record");
+    let mut reader = beat.reader("", SHORT);
+    assert_eq!(reader.says("app"), "unknown invalid_record");
     beat.keys.command(&["DEL", "redbeat::lock"]);
     beat.lock(Some(1_400));
     beat.keys.command(&["SET", "redbeat::schedule", "x"]);
-    assert_eq!(looks.says("app"), "unknown invalid_record");
+    assert_eq!(reader.says("app"), "unknown invalid_record");
 }
 
 #[test]
@@ -184,11 +184,11 @@ fn the_rights_that_the_preset_prints_are_enough_and_no_key_of_others_is_among_th
         beat.keys.command(&["ACL", "SETUSER", beat.keys.reader(), "reset"]);
         let fewer: Vec<&str> = words.iter().copied().filter(|word| word != left_out).collect();
         beat.keys.command(&fewer);
-        assert!(beat.looks("", SHORT).look().is_err(), "without {left_out}");
+        assert!(beat.reader("", SHORT).look().is_err(), "without {left_out}");
     }
     beat.keys.command(&["ACL", "SETUSER", beat.keys.reader(), "reset"]);
     beat.keys.command(&words);
-    beat.looks("", SHORT).until("app", "idle nothing_due");
+    beat.reader("", SHORT).until("app", "idle nothing_due");
     let may = beat.keys.command(&["ACL", "DRYRUN", beat.keys.reader(), "GET", "another"]);
     assert!(may.contains("no permissions"), "{may}");
 }

@@ -1,8 +1,8 @@
 //! River: who leads, and whether jobs are made available when their time has come.
 
-use super::looks::{Looks, configuration};
+use super::cases::{Case, Sql, System, case, with_zone};
 use super::servers;
-use super::stored::{Case, Sql, System, case, with_zone};
+use super::source_reader::{SourceReader, configuration};
 
 const LEADS: &str = "INSERT INTO river_leader (elected_at, expires_at, leader_id) VALUES (T-3d, T+12s, 'host-a_2026');";
 
@@ -120,18 +120,18 @@ pub(super) const CASES: &[Case] = &[
 ];
 
 #[test]
-fn river_says_what_its_leader_does() {
+fn river_states_follow_its_leader() {
     system().check(CASES);
 }
 
 #[test]
-fn a_backlog_is_counted_no_further_than_10001_and_its_oldest_is_the_oldest() {
+fn backlog_is_counted_up_to_10001_and_its_oldest_entry_is_exact() {
     let river = system();
     river.store(&format!(
         "{LEADS} INSERT INTO river_job (state, created_at, scheduled_at)
          SELECT 'scheduled', T-1d, T-1h + n * interval '0.1 s' FROM generate_series(1, 20000) AS n"
     ));
-    let snapshot = river.looks("", "").look().unwrap();
+    let snapshot = river.reader("", "").look().unwrap();
     let evidence = snapshot.leases[0].evidence().unwrap();
     let lease_exporter::lease::Due::Waiting { count, oldest: Some(oldest), .. } = evidence.due else {
         panic!("{evidence:?}")
@@ -149,7 +149,7 @@ fn the_epoch_is_the_election_and_the_holder_a_token() {
         .query("SELECT (extract(epoch FROM elected_at) * 1000000)::bigint FROM river_leader")
         .parse()
         .unwrap();
-    let snapshot = river.looks("", "").look().unwrap();
+    let snapshot = river.reader("", "").look().unwrap();
     let holder = snapshot.leases[0].holder().unwrap().clone();
     assert_eq!(holder.epoch.map(|epoch| epoch.0), Some(micros));
     assert!(holder.token.is_some());
@@ -165,23 +165,23 @@ fn a_leader_whose_finished_jobs_were_deleted_is_idle() {
         "INSERT INTO river_job (state, created_at, scheduled_at, attempted_at, finalized_at, attempt, attempted_by)
         VALUES ('completed', T-1d, date_trunc('second', T-20m), T-20m, T-20m, 1, '{host-b}');";
     river.store(&format!("{LEADS} {moved}"));
-    let mut looks = river.looks("", "");
-    assert_eq!(looks.says("river"), "idle nothing_due");
+    let mut reader = river.reader("", "");
+    assert_eq!(reader.says("river"), "idle nothing_due");
     river.database.execute("DELETE FROM river_job");
-    assert_eq!(looks.says("river"), "idle nothing_due");
+    assert_eq!(reader.says("river"), "idle nothing_due");
 }
 
 /// A standby has the jobs and not the leader, whose table is not logged.
 #[test]
-fn on_a_standby_the_leader_is_unknown_and_not_absent() {
+fn on_a_standby_the_leader_is_unknown_not_absent() {
     let primary = servers::Server::start(servers::Kind::Postgres, &[]);
     let river = system().moved_to(primary.database());
     river.store(LEADS);
     let standby = primary.standby(&[]);
     let there = river.database.url().replace(&format!(":{}/", primary.port()), &format!(":{}/", standby.port()));
     let file = "leases: [{ match: { source: app, lease: river } }]";
-    let mut looks = Looks::at(&configuration("river", &there, river.database.password_file(), "", file));
-    let error = looks.look().unwrap_err();
+    let mut reader = SourceReader::at(&configuration("river", &there, river.database.password_file(), "", file));
+    let error = reader.look().unwrap_err();
     assert_eq!(error.failure().as_str(), "store_refused", "{error}");
-    assert_eq!(river.looks("", "").says("river"), "idle nothing_due", "on the primary");
+    assert_eq!(river.reader("", "").says("river"), "idle nothing_due", "on the primary");
 }

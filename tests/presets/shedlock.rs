@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::stored::{Case, Sql, System, case, without_zone};
+use super::cases::{Case, Sql, System, case, without_zone};
 
 pub(super) fn system(sql: Sql) -> System {
     let schema = match sql {
@@ -45,34 +45,34 @@ pub(super) const CASES: &[Case] = &[
 const SERVERS: [Sql; 2] = [Sql::Postgres, Sql::Mysql];
 
 #[test]
-fn shedlock_says_what_its_last_start_and_a_cadence_tell() {
+fn shedlock_states_follow_the_last_start_and_the_cadence() {
     for sql in SERVERS {
         system(sql).check(CASES);
     }
 }
 
 #[test]
-fn a_lock_taken_by_a_clock_that_is_ahead_is_clock_skew_case_70() {
+fn lock_taken_by_a_clock_that_is_ahead_is_clock_skew_case_70() {
     for sql in SERVERS {
         let shedlock = system(sql);
         shedlock.store("INSERT INTO shedlock VALUES ('report', T+40m, T-1s, 'host-a')");
-        let mut looks = shedlock.looks("", "stall_after: 5m, cadence: 5m");
-        assert_eq!(looks.says("report"), "active progressing");
+        let mut reader = shedlock.reader("", "stall_after: 5m, cadence: 5m");
+        assert_eq!(reader.says("report"), "active progressing");
         shedlock.store("INSERT INTO shedlock VALUES ('report', T+43m, T+3m, 'host-b')");
-        assert_eq!(looks.says("report"), "unknown clock_skew");
+        assert_eq!(reader.says("report"), "unknown clock_skew");
     }
 }
 
 #[test]
-fn a_run_between_two_looks_is_the_start_that_it_was() {
+fn run_between_two_readings_counts_as_a_start() {
     for sql in SERVERS {
         let shedlock = system(sql);
-        let mut looks = shedlock.looks("", "stall_after: 5m, cadence: 5m");
+        let mut reader = shedlock.reader("", "stall_after: 5m, cadence: 5m");
         shedlock.store("INSERT INTO shedlock VALUES ('report', T-7m, T-8m, 'host-a')");
-        assert_eq!(looks.says("report"), "idle nothing_due");
-        looks.later(Duration::from_secs(60));
+        assert_eq!(reader.says("report"), "idle nothing_due");
+        reader.later(Duration::from_secs(60));
         shedlock.store("INSERT INTO shedlock VALUES ('report', T-10s, T-20s, 'host-b')");
-        assert_eq!(looks.says("report"), "idle nothing_due");
+        assert_eq!(reader.says("report"), "idle nothing_due");
     }
 }
 
@@ -83,7 +83,11 @@ fn times_of_another_zone_are_read_by_the_zone_that_is_declared() {
         for sql in SERVERS {
             let shedlock = system(sql);
             shedlock.store(rows);
-            assert_eq!(shedlock.looks(source, "stall_after: 5m, cadence: 5m").says("report"), says, "{sql:?} {source}");
+            assert_eq!(
+                shedlock.reader(source, "stall_after: 5m, cadence: 5m").says("report"),
+                says,
+                "{sql:?} {source}"
+            );
         }
     }
 }
@@ -98,8 +102,8 @@ fn utc_written_from_a_session_of_another_zone_reads_right_in_that_zone_alone() {
          ('report', UTC_TIMESTAMP(3) + INTERVAL 30 SECOND, UTC_TIMESTAMP(3) - INTERVAL 20 SECOND, 'host-a')",
     );
     let limits = "stall_after: 5m, cadence: 5m";
-    assert_eq!(shedlock.looks("session_time_zone: '+09:00'", limits).says("report"), "active progressing");
-    assert_eq!(shedlock.looks("", limits).says("report"), "no_leader expired");
+    assert_eq!(shedlock.reader("session_time_zone: '+09:00'", limits).says("report"), "active progressing");
+    assert_eq!(shedlock.reader("", limits).says("report"), "no_leader expired");
 }
 
 #[test]
@@ -111,18 +115,18 @@ fn a_column_with_a_zone_is_read_as_what_it_is() {
     shedlock.database.execute(
         "INSERT INTO shedlock VALUES ('report', now() + interval '1 hour', now() - interval '20 s', 'host-a')",
     );
-    assert_eq!(shedlock.looks("", "cadence: 5m").says("report"), "active progressing");
+    assert_eq!(shedlock.reader("", "cadence: 5m").says("report"), "active progressing");
 }
 
 #[test]
-fn a_time_that_no_clock_shows_costs_its_own_lock_alone() {
+fn impossible_time_affects_only_its_own_lock() {
     let shedlock = system(Sql::Postgres);
     shedlock.database.execute("ALTER TABLE shedlock ALTER locked_at DROP NOT NULL, ALTER lock_until DROP NOT NULL");
     shedlock.store(
         "INSERT INTO shedlock VALUES ('infinite', 'infinity', 'infinity', 'host-a'), ('early', T+1m, '1960-01-01', 'host-a'),
          ('never', T+1m, NULL, 'host-a'), ('endless', NULL, T-1m, 'host-a'), ('report', T+40m, T-1m, 'host-a')",
     );
-    let mut looks = shedlock.looks("", "cadence: 5m");
+    let mut reader = shedlock.reader("", "cadence: 5m");
     for (lease, says) in [
         ("infinite", "unknown invalid_record"),
         ("early", "unknown invalid_record"),
@@ -130,6 +134,6 @@ fn a_time_that_no_clock_shows_costs_its_own_lock_alone() {
         ("endless", "unknown invalid_record"),
         ("report", "active progressing"),
     ] {
-        assert_eq!(looks.says(lease), says, "{lease}");
+        assert_eq!(reader.says(lease), says, "{lease}");
     }
 }

@@ -1,8 +1,8 @@
 //! The zone of a server, a database or a session changes nothing of what is said.
 
 use super::airflow::Version;
+use super::cases::{Case, Sql, System};
 use super::servers;
-use super::stored::{Case, Sql, System};
 use super::{airflow, db_scheduler, quartz, river, shedlock};
 
 const ZONES: [&str; 2] = ["Asia/Tokyo", "America/Los_Angeles"];

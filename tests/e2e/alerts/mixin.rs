@@ -189,7 +189,7 @@ fn a_folder_of_runbooks_may_end_with_a_slash_or_not() {
 
 /// The shipped dashboard does not choke on the series of a mixin that tells clusters apart; the rendered one does too.
 #[test]
-fn what_would_fire_is_shown_of_two_clusters_that_have_a_lease_of_one_name() {
+fn dashboard_shows_pending_alerts_of_equal_leases_in_two_clusters() {
     const PANEL: &str = "What would fire, and what does";
     let would = |cluster: &str, prefix: &str| {
         format!("{prefix}:alert_would_fire{{cluster=\"{cluster}\",source=\"s\",lease=\"l\",alert=\"LeaseNoLeader\"}}")

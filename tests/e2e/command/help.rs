@@ -34,7 +34,7 @@ fn help_is_as_it_was() {
 }
 
 #[test]
-fn help_keeps_to_a_narrow_terminal_and_to_a_hundred_columns_of_a_wide_one() {
+fn help_fits_a_narrow_terminal_and_is_at_most_a_hundred_columns_wide() {
     for (columns, widest) in [("50", 50), ("300", 100)] {
         for of in COMMANDS {
             let mut asked = command([of, "--help"].into_iter().filter(|argument| !argument.is_empty()));
@@ -51,7 +51,7 @@ fn help_keeps_to_a_narrow_terminal_and_to_a_hundred_columns_of_a_wide_one() {
 }
 
 #[test]
-fn every_variable_of_the_environment_that_is_heeded_is_told() {
+fn every_environment_variable_is_documented() {
     let told = help("", "--help");
     for variable in ["LEASE_EXPORTER_CONFIG_FILE", "LISTEN_FDS", "NOTIFY_SOCKET", "SSL_CERT_FILE", "NO_COLOR"] {
         assert!(told.contains(&format!("\n  {variable}")), "{variable}: {told}");

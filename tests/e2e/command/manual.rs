@@ -34,7 +34,7 @@ fn mandoc_finds_nothing_wrong_with_any_page() {
 }
 
 #[test]
-fn a_page_says_what_the_help_says_and_reads_as_a_page_should() {
+fn manual_page_has_the_content_of_the_help() {
     let sections = [
         (
             "",
@@ -72,7 +72,7 @@ fn a_page_says_what_the_help_says_and_reads_as_a_page_should() {
 }
 
 #[test]
-fn all_pages_are_written_into_a_folder_under_the_names_that_man_looks_for() {
+fn all_pages_are_written_under_the_file_names_of_man() {
     let folder = folder();
     let into = folder.path().join("share/man1");
     assert_eq!(run(&["man", "--directory", into.to_str().unwrap()]).code, Some(0));
@@ -155,7 +155,7 @@ fn fish_completes_commands_options_and_values() {
 }
 
 #[test]
-fn what_is_printed_for_nobody_is_no_failure() {
+fn closed_output_is_not_a_failure() {
     for arguments in [&["completions", "zsh"][..], &["man"], &["presets", "quartz"], &["presets"], &["--help"]] {
         let (reader, writer) = std::io::pipe().unwrap();
         drop(reader);

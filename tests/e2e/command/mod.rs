@@ -34,7 +34,7 @@ fn logs(finished: &Finished, code: i32, errors: &[String]) {
 }
 
 #[test]
-fn what_cannot_be_typed_is_refused_with_exit_code_3_and_a_way_out() {
+fn invalid_arguments_are_refused_with_exit_code_3_and_a_hint() {
     for (arguments, message) in [
         (
             &["--config.fil=x"][..],
@@ -129,7 +129,7 @@ fn without_a_configuration_each_command_says_where_to_begin() {
 }
 
 #[test]
-fn a_configuration_that_is_not_there_is_named_as_it_was_typed() {
+fn missing_configuration_file_is_named_as_it_was_given() {
     let folder = folder();
     let path = folder.path().join("none.yml").display().to_string();
     let config = format!("--config.file={path}");
@@ -141,7 +141,7 @@ fn a_configuration_that_is_not_there_is_named_as_it_was_typed() {
 }
 
 #[test]
-fn everything_that_is_wrong_with_a_configuration_is_told_at_once_with_its_line() {
+fn all_errors_of_a_configuration_are_reported_at_once_with_their_lines() {
     let folder = folder();
     let yaml = "sources:\n  - name: documents\n    store: sqlite://scheduler.db\n    preset: refrence\n    timeout: 0s\n\
         leases:\n  - match: { source: document }\n    alerts: [LeaseWorkStaled]\n";
@@ -164,7 +164,7 @@ fn everything_that_is_wrong_with_a_configuration_is_told_at_once_with_its_line()
 }
 
 #[test]
-fn a_port_that_is_taken_is_told_with_exit_code_4_and_a_way_out() {
+fn port_in_use_is_reported_with_exit_code_4_and_a_hint() {
     let folder = folder();
     let yaml = one_source(folder.path());
     let exporter = Exporter::start(folder.path(), &yaml);
@@ -234,7 +234,7 @@ fn check_reads_nothing_unless_it_is_told_to_connect() {
 }
 
 #[test]
-fn check_warns_of_what_can_be_used_and_is_hardly_meant_and_ends_as_well() {
+fn check_warns_of_suspicious_settings_and_exits_with_0() {
     let folder = folder();
     let yaml =
         "sources:\n  - name: jobs\n    store: postgres://u@127.0.0.1/jobs\n    query: SELECT now() AS store_now\n";

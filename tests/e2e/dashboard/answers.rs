@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use lease_exporter::clock::unix_seconds;
 
 use super::document::{Dashboard, Query};
+use super::environment::{DECOY, DEMO, Environment, HARD, SCRAPE};
 use super::grafana::{Choice, interpolated};
-use super::world::{DECOY, DEMO, HARD, SCRAPE, World};
 use crate::harness::{PATIENCE, now};
 use crate::servers::{Labels, PrometheusApi};
 
@@ -67,7 +67,7 @@ fn values<'a>(answers: &'a [(Query<'_>, Vec<Labels>)], label: &str) -> BTreeSet<
 
 #[test]
 fn every_query_is_answered_of_what_was_chosen_and_of_nothing_else() {
-    let world = World::start();
+    let world = Environment::start();
     let dashboard = Dashboard::shipped();
     let of = |source: Choice<'_>, lease: Choice<'_>, but: &[(&str, &str)]| {
         let answers = answers(world.api(), &dashboard, source, lease, but);

@@ -55,7 +55,7 @@ fn every_panel_says_what_it_is_in_what_unit_and_from_which_data_source() {
 }
 
 #[test]
-fn what_is_missing_is_never_drawn_as_if_it_were_there() {
+fn missing_values_are_not_drawn() {
     let dashboard = Dashboard::shipped();
     for panel in dashboard.panels() {
         let defaults = &panel.json()["fieldConfig"]["defaults"];
@@ -131,7 +131,7 @@ fn every_state_has_its_word_and_a_colour_of_its_own() {
 }
 
 #[test]
-fn columns_that_are_spoken_of_are_there() {
+fn documented_columns_exist() {
     let dashboard = Dashboard::shipped();
     for panel in dashboard.panels().iter().filter(|panel| panel.kind() == "table") {
         let organize = list(panel.json(), "transformations").iter().find(|step| step["id"] == "organize").unwrap();
@@ -170,7 +170,7 @@ fn runbooks_are_linked_to_where_the_alerts_say_that_they_are() {
 }
 
 #[test]
-fn what_provisions_grafana_names_prometheus_and_the_dashboards_folder() {
+fn grafana_provisioning_names_prometheus_and_the_dashboard_folder() {
     let source: Value = serde_saphyr::from_str(&file("provisioning/datasources/prometheus.yml")).unwrap();
     let source = &list(&source, "datasources")[0];
     assert_eq!((text(source, "type"), text(source, "url")), ("prometheus", "http://prometheus:9090"));

@@ -5,8 +5,8 @@
 
 mod answers;
 mod document;
+mod environment;
 mod form;
 mod grafana;
 mod names;
 mod replicas;
-mod world;

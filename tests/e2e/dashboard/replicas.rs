@@ -58,7 +58,7 @@ fn three_leases() -> Vec<Value> {
 }
 
 #[test]
-fn a_known_state_beats_unknown_and_of_two_known_ones_the_worse_stands() {
+fn known_state_wins_over_unknown_and_the_worse_of_two_known_states_wins() {
     let states = [
         (r#"{source="s", lease="calm"}"#, 2.0),
         (r#"{source="s", lease="dark"}"#, 3.0),
@@ -86,7 +86,7 @@ fn leases_are_counted_and_without_an_exporter_there_is_no_count_at_all() {
 }
 
 #[test]
-fn a_holder_is_named_only_if_all_exporters_name_the_same() {
+fn holder_is_named_only_if_all_exporters_agree() {
     let holders = [
         holder("one", "a", "f00d"),
         holder("one", "b", "f00d"),

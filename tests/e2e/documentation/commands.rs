@@ -32,7 +32,7 @@ const RUN_ELSEWHERE: [(&str, &str, &str); 14] = [
     ("lease-exporter man | man -l -", "tests/e2e/command/manual.rs", "mandoc_finds_nothing_wrong_with_any_page"),
     (
         "deploy/local/up --hurry",
-        "tests/e2e/rollout/story.rs",
+        "tests/e2e/rollout/paging.rs",
         "a_stall_pages_nobody_until_opted_in_then_once_through_an_outage_and_no_more_once_opted_out",
     ),
     (
@@ -50,8 +50,8 @@ const RUN_ELSEWHERE: [(&str, &str, &str); 14] = [
         "tests/e2e/rollout/image.rs",
         "the_image_is_built_with_the_rust_that_the_package_asks_for",
     ),
-    ("docker run --read-only --cap-drop ALL", "tests/e2e/rollout/image.rs", "the_image_has_nobodys_rights"),
-    ("systemctl ", "tests/e2e/packaging/units.rs", "systemd_has_nothing_to_say_of_the_units"),
+    ("docker run --read-only --cap-drop ALL", "tests/e2e/rollout/image.rs", "image_runs_as_an_unprivileged_user"),
+    ("systemctl ", "tests/e2e/packaging/units.rs", "systemd_analyze_reports_nothing_about_the_units"),
     ("./tests/simulation/mutations/run", "tests/e2e/documentation/commands.rs", "every_script_that_is_shown_is_there"),
 ];
 

@@ -3,8 +3,8 @@
 mod negotiation;
 mod official;
 mod prometheus;
+mod recording_proxy;
 mod sharing;
-mod spy;
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;

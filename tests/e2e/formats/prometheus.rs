@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::spy::Spy;
+use super::recording_proxy::RecordingProxy;
 use super::{NAMES, PROMETHEUS_2_42, Served, series};
 use crate::harness::eventually;
 use crate::harness::metrics::Series;
@@ -25,8 +25,8 @@ fn stored(api: PrometheusApi, job: &str) -> BTreeMap<Series, f64> {
 fn prometheus_stores_what_was_written_and_the_same_from_either_format() {
     let served = Served::new(&NAMES, 5);
     let (as_it_asks, as_text) = (
-        Spy::before(served.exporter.address(), None),
-        Spy::before(served.exporter.address(), Some("text/plain;version=0.0.4")),
+        RecordingProxy::before(served.exporter.address(), None),
+        RecordingProxy::before(served.exporter.address(), Some("text/plain;version=0.0.4")),
     );
     let prometheus = Prometheus::start(
         &format!(

@@ -52,7 +52,7 @@ fn one<'a>(objects: &'a [Object], kind: &str) -> &'a Object {
 }
 
 #[test]
-fn helm_finds_nothing_to_say_of_the_chart() {
+fn helm_lint_reports_nothing() {
     helm(&["lint", "--strict", &chart()]).unwrap();
     for file in values() {
         helm(&["lint", "--strict", &chart(), &flag(&file)]).unwrap();
@@ -76,7 +76,7 @@ fn the_chart_is_of_the_programs_version() {
 }
 
 #[test]
-fn without_values_it_is_a_deployment_and_what_that_needs() {
+fn default_values_render_a_deployment() {
     let objects = rendered(&[]);
     let mut kinds: Vec<_> = objects.iter().map(Object::kind).collect();
     kinds.sort_unstable();
@@ -194,7 +194,7 @@ fn rules_that_tell_namespaces_apart_are_those_of_the_mixin() {
 }
 
 #[test]
-fn a_copy_without_the_rules_says_what_it_lacks() {
+fn copy_without_the_rules_reports_what_is_missing() {
     let folder = tempfile::tempdir().unwrap();
     assert!(Command::new("cp").args(["-r", &chart()]).arg(folder.path()).status().unwrap().success());
     let copy = folder.path().join("lease-exporter");
@@ -216,7 +216,7 @@ fn an_image_is_named_by_its_digest_where_there_is_one() {
 }
 
 #[test]
-fn whatever_a_release_is_called_its_objects_have_names_that_kubernetes_takes() {
+fn object_names_are_valid_for_any_release_name() {
     for (release, expected) in [
         ("main", "main-lease-exporter"),
         ("my.release", "my-release-lease-exporter"),

@@ -136,7 +136,7 @@ fn a_sidecar_goes_into_what_asks_for_it_and_nothing_else() {
 }
 
 #[test]
-fn what_asks_for_a_sidecar_that_it_cannot_have_is_told_so() {
+fn impossible_sidecar_request_is_refused_with_a_reason() {
     let refused = [
         ("sidecar/native", "CronJob", "no sidecar goes into this kind"),
         ("sidecar/native", "ReplicaSet", "no sidecar goes into this kind"),
@@ -210,7 +210,7 @@ fn an_example_asks_for_every_secret_that_it_names_and_the_readme_makes_it() {
 }
 
 #[test]
-fn nobody_gets_alerts_or_rights_who_does_not_ask_for_them() {
+fn alerts_and_rights_are_off_by_default() {
     for example in of_kind("Kustomization", &folder("")) {
         let objects = kustomize(&example);
         let asks = example.ends_with("examples/alerts");

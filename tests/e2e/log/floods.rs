@@ -22,7 +22,7 @@ fn events<'a>(lines: impl Iterator<Item = &'a Map<String, Value>>) -> u64 {
 }
 
 #[test]
-fn a_store_that_flaps_is_told_in_a_few_lines_whose_counts_add_up_and_whose_last_is_true() {
+fn flapping_store_is_logged_in_few_lines_with_exact_counts_and_the_final_state() {
     for (format, read) in [("logfmt", logfmt as fn(&str) -> Vec<_>), ("json", json)] {
         let folder = folder();
         let path = folder.path().join("flaps.db");
@@ -64,7 +64,7 @@ fn a_store_that_flaps_is_told_in_a_few_lines_whose_counts_add_up_and_whose_last_
 }
 
 #[test]
-fn ten_thousand_leases_that_change_at_each_scrape_are_no_line() {
+fn ten_thousand_changing_leases_cause_no_log_line() {
     let folder = folder();
     database(&folder.path().join("many.db"), "CREATE TABLE t (x)");
     let query = "WITH RECURSIVE clock AS MATERIALIZED (SELECT unixepoch('subsec') AS now), n(i) AS (SELECT 1 UNION ALL SELECT \
@@ -82,7 +82,7 @@ fn ten_thousand_leases_that_change_at_each_scrape_are_no_line() {
 }
 
 #[test]
-fn a_thousand_clients_who_cannot_be_protected_or_admitted_are_a_few_lines() {
+fn a_thousand_refused_clients_are_logged_in_few_lines() {
     let (folder, certificates) = (folder(), Certificates::make());
     database(&folder.path().join("own.db"), "CREATE TABLE t (x)");
     let yaml = format!("sources: [{{name: own, store: 'sqlite://own.db', query: \"{STEADY}\"}}]\n");

@@ -40,7 +40,7 @@ fn hostile(folder: &std::path::Path) -> String {
 }
 
 #[test]
-fn every_line_can_be_read_whatever_stores_clients_and_people_do() {
+fn every_log_line_can_be_parsed_whatever_stores_and_clients_send() {
     for format in ["logfmt", "json"] {
         let folder = folder();
         let yaml = hostile(folder.path());
@@ -78,7 +78,7 @@ fn every_line_can_be_read_whatever_stores_clients_and_people_do() {
 }
 
 #[test]
-fn a_panic_shows_its_place_alone_in_the_log_and_where_there_is_none() {
+fn panic_logs_only_its_location() {
     let folder = folder();
     let config = format!("--config.file={}", configure(folder.path(), &hostile(folder.path())).display());
     let status = run(&["status", &config]);
@@ -91,7 +91,7 @@ fn a_panic_shows_its_place_alone_in_the_log_and_where_there_is_none() {
 }
 
 #[test]
-fn what_keeps_it_from_serving_is_in_the_log_too() {
+fn startup_failure_is_logged() {
     let folder = folder();
     let wrong =
         configure(folder.path(), "sources:\n  - {name: a, store: 'sqlite://a.db', preset: refrence, timeout: 0s}\n");

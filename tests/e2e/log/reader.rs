@@ -72,7 +72,7 @@ pub(super) fn unquoted_by_go(log: &str) -> Vec<String> {
 }
 
 #[test]
-fn go_refuses_what_rust_would_have_written() {
+fn go_logfmt_refuses_unescaped_values() {
     let read = |log: &str| std::panic::catch_unwind(|| unquoted_by_go(log));
     assert_eq!(read("a=\"it's \\\"so\\\" \\u202e\\n\"").unwrap(), ["it's \"so\" \u{202e}\n"]);
     for wrong in ["a=\"it\\'s\"", "a=\"\\u{1b}\"", "a=\"\\0\""] {

@@ -29,7 +29,7 @@ fn full() -> (Stdio, std::io::PipeReader) {
 }
 
 #[test]
-fn a_log_that_nobody_reads_keeps_the_exporter_neither_from_serving_nor_from_ending() {
+fn unread_log_prevents_neither_serving_nor_exit() {
     let (folder, (stderr, _unread)) = (folder(), full());
     database(&folder.path().join("own.db"), "CREATE TABLE t (x)");
     let yaml = format!("sources: [{{name: own, store: 'sqlite://own.db', query: \"{STEADY}\"}}]\n");

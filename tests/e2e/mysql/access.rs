@@ -169,7 +169,7 @@ fn sixteen_scrapes_at_once_are_one_read_at_the_server_and_reads_share_a_connecti
 }
 
 #[test]
-fn a_slow_query_ends_at_both_ends_and_the_next_scrape_is_sound() {
+fn slow_query_is_cancelled_at_the_server_and_the_next_scrape_succeeds() {
     let database = super::database();
     database.execute("CREATE TABLE slow (seconds INT); INSERT INTO slow VALUES (600)");
     let query = STEADY.replace("0 AS due", "SLEEP(seconds) AS due FROM slow");

@@ -5,7 +5,7 @@ use crate::harness::check;
 use crate::harness::store::folder;
 
 #[test]
-fn every_deviation_of_a_query_from_the_contract_is_told_by_name_and_nothing_is_written() {
+fn every_deviation_of_a_query_from_the_contract_is_reported_by_name_and_nothing_is_written() {
     let database = database();
     database.execute("CREATE TABLE job (name VARCHAR(20), beat DOUBLE); INSERT INTO job VALUES ('nightly', 1000)");
     let name = database.name();
@@ -69,7 +69,7 @@ fn every_deviation_of_a_query_from_the_contract_is_told_by_name_and_nothing_is_w
 }
 
 #[test]
-fn a_deviation_shows_at_a_scrape_as_it_does_when_checked() {
+fn deviation_is_reported_by_a_scrape_as_by_check() {
     let database = database();
     let yaml = config(&database, "", "SELECT NOW() AS store_now, name AS lease FROM job");
     let metrics = scrape(&(yaml + "leases:\n  - match: { lease: nightly }\n"));
@@ -90,7 +90,7 @@ fn a_query_that_keeps_the_contract_is_read_and_its_clock_is_the_servers() {
 }
 
 #[test]
-fn a_query_that_gives_the_clock_alone_has_no_lease_and_is_up() {
+fn query_that_returns_only_the_clock_has_no_lease_and_is_up() {
     let database = database();
     database.execute("CREATE TABLE job (name VARCHAR(20))");
     let query =
@@ -101,7 +101,7 @@ fn a_query_that_gives_the_clock_alone_has_no_lease_and_is_up() {
 }
 
 #[test]
-fn what_a_function_of_the_database_says_as_the_server_does_is_not_repeated() {
+fn error_text_of_a_database_function_is_not_shown() {
     let database = database();
     database.execute(&format!(
         "CREATE TABLE secret (word VARCHAR(9)); INSERT INTO secret VALUES ('90210');\nDELIMITER //\n\

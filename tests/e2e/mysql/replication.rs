@@ -89,7 +89,7 @@ fn a_replica_with_default_settings_is_refused_running_or_stopped_until_it_is_pro
 }
 
 #[test]
-fn of_two_servers_that_follow_each_other_the_one_is_believed_that_is_written_to() {
+fn of_two_servers_that_replicate_each_other_only_the_writable_one_is_read() {
     let servers = [primary(1), primary(2)];
     let [first, second] = [servers[0].database(), servers[1].database()];
     let_follow(&first);

@@ -47,7 +47,7 @@ fn rejected(metrics: &Metrics, reason: &str) -> f64 {
 }
 
 #[test]
-fn a_null_means_not_known_in_every_column_and_never_zero() {
+fn null_means_unknown_in_every_column_and_never_zero() {
     let cases = [
         ("holder", ("no_leader", "released"), Some("lease_age_seconds")),
         ("epoch", ("unknown", "invalid_record"), Some("lease_epoch")),
@@ -81,7 +81,7 @@ fn a_null_means_not_known_in_every_column_and_never_zero() {
 }
 
 #[test]
-fn a_value_that_a_column_cannot_have_costs_its_own_lease_alone_and_is_counted() {
+fn invalid_value_affects_only_its_own_lease_and_is_counted() {
     // The column and its type, the sound value and the fault, how the row is counted, and whether it still tells whose it
     // is.
     let (now, long) = ("UTC_TIMESTAMP(6)", "REPEAT('x', 65536)");
@@ -122,7 +122,7 @@ fn a_value_that_a_column_cannot_have_costs_its_own_lease_alone_and_is_counted() 
 }
 
 #[test]
-fn a_column_of_a_wrong_type_costs_its_rows_and_not_the_source() {
+fn column_of_a_wrong_type_rejects_its_rows_but_does_not_fail_the_source() {
     let database = database();
     for column in [
         ("lease", "BINARY(16)", "'sound'"),
@@ -164,7 +164,7 @@ fn a_second_row_for_a_lease_leaves_it_unknown_and_the_far_future_is_no_age() {
 }
 
 #[test]
-fn names_with_quotes_newlines_marks_and_zero_bytes_come_out_as_they_are() {
+fn names_with_quotes_newlines_marks_and_zero_bytes_are_shown_unchanged() {
     let names =
         ["double \" quote", "new \n line", "back \\ slash", "emoji 😀 and 日本", "zero \0 byte", "\u{202e}right"];
     let database = database();

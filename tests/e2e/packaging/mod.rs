@@ -3,7 +3,7 @@
 mod debian;
 mod filter;
 mod notify;
-mod passed;
+mod passed_socket;
 mod publication;
 mod release;
 mod sandbox;

@@ -5,7 +5,7 @@ use std::os::unix::net::{SocketAddr, UnixDatagram};
 
 use rustix::process::Signal;
 
-use super::passed::steady;
+use super::passed_socket::steady;
 use crate::harness::process::{Process, command};
 use crate::harness::store::folder;
 use crate::harness::{Exporter, PATIENCE};
@@ -35,14 +35,14 @@ fn hears_all(manager: &UnixDatagram, named: &str, folder: &std::path::Path) {
 }
 
 #[test]
-fn a_manager_with_a_path_hears_of_start_reload_and_end() {
+fn service_manager_with_a_path_is_notified_of_start_reload_and_stop() {
     let folder = folder();
     let path = folder.path().join("notify");
     hears_all(&UnixDatagram::bind(&path).unwrap(), path.to_str().unwrap(), folder.path());
 }
 
 #[test]
-fn a_manager_with_an_abstract_name_hears_of_start_reload_and_end() {
+fn service_manager_with_an_abstract_name_is_notified_of_start_reload_and_stop() {
     let folder = folder();
     let name = folder.path().join("notify");
     let address = SocketAddr::from_abstract_name(name.to_str().unwrap()).unwrap();
@@ -50,7 +50,7 @@ fn a_manager_with_an_abstract_name_hears_of_start_reload_and_end() {
 }
 
 #[test]
-fn a_manager_that_is_not_there_is_warned_of_and_costs_nothing_else() {
+fn missing_service_manager_causes_only_a_warning() {
     let folder = folder();
     let exporter = start(folder.path(), folder.path().join("gone").to_str().unwrap());
     assert_eq!(exporter.get("/-/healthy").status, 200);

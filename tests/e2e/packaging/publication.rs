@@ -50,7 +50,7 @@ fn a_release_is_a_draft_until_all_its_files_are_there() {
 }
 
 #[test]
-fn a_draft_that_a_run_left_is_finished_and_what_is_published_left_alone() {
+fn draft_of_an_aborted_run_is_finished_and_a_published_release_is_not_changed() {
     let (finished, asked) = publish("v1.2.3", "echo true", "");
     assert_eq!((finished.code, asked), (Some(0), vec![UPLOAD.to_owned(), LATEST.to_owned()]));
     let (finished, asked) = publish("v1.2.3", "echo false", "v1.2.3\\n");
@@ -58,14 +58,14 @@ fn a_draft_that_a_run_left_is_finished_and_what_is_published_left_alone() {
 }
 
 #[test]
-fn a_forge_that_does_not_answer_is_not_taken_for_one_that_has_no_release() {
+fn unreachable_forge_is_not_treated_as_a_forge_without_releases() {
     let (finished, asked) = publish("v1.2.3", "echo 'error connecting' >&2; exit 1", "");
     assert_eq!((finished.code, asked), (Some(1), vec![]));
     assert!(finished.stderr.contains("error connecting"), "{}", finished.stderr);
 }
 
 #[test]
-fn the_latest_is_the_highest_version_and_no_candidate() {
+fn latest_release_is_the_highest_version_without_candidates() {
     let (_, asked) = publish("v1.2.3", NOT_FOUND, "v1.10.0\\nv1.2.2\\n");
     assert_eq!(asked[2], "release edit v1.2.3 --draft=false --prerelease=false --latest=false");
     let (_, asked) = publish("v1.2.3-rc.1", NOT_FOUND, "");

@@ -25,14 +25,14 @@ fn notes(version: &str) -> Finished {
 }
 
 #[test]
-fn a_releases_notes_are_its_part_of_the_changelog() {
+fn release_notes_are_the_section_of_the_changelog() {
     let notes = notes("1.2.3");
     assert_eq!(notes.code, Some(0), "{}", notes.all());
     assert_eq!(notes.stdout.trim_end(), "- FEATURE: new.\n\n  How to move.\n- BUGFIX: whole.");
 }
 
 #[test]
-fn a_version_that_the_changelog_does_not_date_or_says_nothing_of_has_no_notes() {
+fn version_without_date_or_content_in_the_changelog_has_no_notes() {
     for version in ["1.2.1", "1.2.0", "1.2", "9.9.9", "Unreleased"] {
         let notes = notes(version);
         assert_eq!((notes.code, notes.stdout.as_str()), (Some(1), ""), "{version}: {}", notes.all());

@@ -6,7 +6,7 @@ use std::os::fd::OwnedFd;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::process::{Command, Stdio};
 
-use super::passed::{AS_SYSTEMD, passing, steady};
+use super::passed_socket::{AS_SYSTEMD, passing, steady};
 use crate::harness::process::{Finished, Process, command, program};
 use crate::harness::store::folder;
 use crate::harness::{Exporter, eventually};
@@ -39,7 +39,7 @@ fn a_passed_socket_is_served_on() {
 }
 
 #[test]
-fn a_client_that_came_before_the_exporter_is_answered() {
+fn client_that_connects_before_the_exporter_starts_is_answered() {
     let folder = folder();
     let config = steady(folder.path());
     let socket = TcpListener::bind("127.0.0.1:0").unwrap();
@@ -86,7 +86,7 @@ fn a_socket_for_another_process_or_for_nobody_is_left_alone() {
 }
 
 #[test]
-fn what_is_passed_must_be_sockets_that_listen_for_connections() {
+fn passed_descriptors_must_be_listening_sockets() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let connected = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
     let wrong: [(&str, OwnedFd); 3] = [
@@ -104,7 +104,7 @@ fn what_is_passed_must_be_sockets_that_listen_for_connections() {
 }
 
 #[test]
-fn sockets_of_both_kinds_are_served_on_and_their_files_left_to_systemd() {
+fn passed_sockets_of_both_kinds_are_served_and_their_files_not_removed() {
     let folder = folder();
     let config = steady(folder.path());
     let (tcp, path) = (TcpListener::bind("127.0.0.1:0").unwrap(), folder.path().join("socket"));

@@ -27,14 +27,14 @@ fn exposure(change: impl Fn(String) -> String) -> f64 {
 }
 
 #[test]
-fn systemd_has_nothing_to_say_of_the_units() {
+fn systemd_analyze_reports_nothing_about_the_units() {
     assert_eq!(complaints(|unit| unit), "");
     let misspelt = complaints(|unit| unit.replace("ProtectClock=", "ProtectClocks="));
     assert!(misspelt.contains("ProtectClocks"), "a misspelt setting must be noticed: {misspelt:?}");
 }
 
 #[test]
-fn the_service_is_exposed_to_no_more_than_it_says() {
+fn exposure_of_the_service_is_within_the_documented_score() {
     let service = service();
     let said = service.split("no more than ").nth(1).and_then(|said| said.split(' ').next()).unwrap();
     let (limit, exposed) = (said.parse().unwrap(), exposure(|unit| unit));

@@ -31,7 +31,7 @@ fn release() -> Value {
 }
 
 #[test]
-fn the_forges_own_token_goes_to_the_forge_alone() {
+fn token_of_the_forge_is_sent_only_to_the_forge() {
     let mut given = 0;
     for line in workflows().iter().flat_map(|text| text.lines()).filter(|line| line.contains("github.token")) {
         given += 1;
@@ -49,7 +49,7 @@ fn the_forges_own_token_goes_to_the_forge_alone() {
 }
 
 #[test]
-fn what_is_published_is_attested_before_and_the_image_made_of_it_after() {
+fn release_is_attested_before_publication_and_the_image_built_after_it() {
     let release = release();
     let jobs = &release["jobs"];
     let needs = |job: &str, other: &str| jobs[job]["needs"].as_array().unwrap().iter().any(|needed| needed == other);
@@ -66,7 +66,7 @@ fn what_is_published_is_attested_before_and_the_image_made_of_it_after() {
 }
 
 #[test]
-fn advisories_are_checked_where_they_can_be_fetched_and_nowhere_else() {
+fn advisories_are_checked_where_they_can_be_fetched() {
     let ci: Value =
         serde_saphyr::from_str(&std::fs::read_to_string(repository(".github/workflows/ci.yml")).unwrap()).unwrap();
     let jobs: Vec<_> = ci["jobs"].as_object().unwrap().values().map(Value::to_string).collect();

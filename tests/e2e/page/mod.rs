@@ -1,8 +1,8 @@
 //! The status page, in a real browser.
 
+mod accessibility;
 mod browser;
-mod change;
-mod people;
-mod slow;
-mod stage;
+mod fixture;
+mod live_updates;
+mod slow_source;
 mod states;

@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use super::browser::Browser;
-use super::stage::{EACH_STATE, Stage, unreadable};
+use super::fixture::{EACH_STATE, PageFixture, unreadable};
 use crate::harness::now;
 
 const ROWS: &str = "[...document.querySelectorAll('li.lease')].map(row => ({ \
@@ -25,12 +25,12 @@ fn different(rows: &[Value], member: &str) -> usize {
 }
 
 #[test]
-fn each_state_is_told_by_word_by_shape_and_by_colour_the_worst_first() {
+fn each_state_is_shown_by_word_shape_and_colour_worst_first() {
     let Some(mut browser) = Browser::start() else { return };
-    let stage = Stage::of_each_state();
+    let fixture = PageFixture::of_each_state();
     for dark in [false, true] {
         browser.dark(dark);
-        browser.open(&stage.address("/"));
+        browser.open(&fixture.address("/"));
         let rows = browser.value(ROWS);
         let rows = rows.as_array().unwrap();
         let said: Vec<_> =
@@ -55,10 +55,10 @@ fn each_state_is_told_by_word_by_shape_and_by_colour_the_worst_first() {
 }
 
 #[test]
-fn a_lease_opens_to_its_evidence_at_an_address_of_its_own() {
+fn lease_page_has_its_own_address_and_shows_the_evidence() {
     let Some(mut browser) = Browser::start() else { return };
-    let stage = Stage::of_each_state();
-    browser.open(&stage.address("/"));
+    let fixture = PageFixture::of_each_state();
+    browser.open(&fixture.address("/"));
     browser.value("document.querySelector('li.lease.stalled h2 a').click()");
     browser.until("the lease to open", "document.getElementById('why') !== null");
     let text = browser.text("document.getElementById('main').innerText");
@@ -82,11 +82,11 @@ fn a_lease_opens_to_its_evidence_at_an_address_of_its_own() {
 }
 
 #[test]
-fn a_store_that_cannot_be_read_is_a_banner_and_no_empty_table() {
+fn unreadable_store_shows_a_banner_instead_of_an_empty_table() {
     let Some(mut browser) = Browser::start() else { return };
-    let stage = Stage::of_each_state();
-    browser.open(&stage.address("/"));
-    stage.table.execute_batch("DROP TABLE work").unwrap();
+    let fixture = PageFixture::of_each_state();
+    browser.open(&fixture.address("/"));
+    fixture.table.execute_batch("DROP TABLE work").unwrap();
     browser.until("a banner", "document.querySelector('.banner.failed') !== null");
     let banner = browser.text("document.querySelector('.banner.failed').innerText");
     assert!(
@@ -95,7 +95,7 @@ fn a_store_that_cannot_be_read_is_a_banner_and_no_empty_table() {
     );
     let states = browser.value("[...document.querySelectorAll('li.lease .state b')].map(state => state.textContent)");
     assert_eq!(states, json!(vec!["unknown"; 5]));
-    browser.open(&stage.address("/lease?source=own&lease=planner"));
+    browser.open(&fixture.address("/lease?source=own&lease=planner"));
     browser.until("what was seen", "document.querySelector('.strip rect.unreadable') !== null");
     assert!(browser.text("document.querySelector('.seen').innerText").contains("lacks the tables"));
     browser.assert_no_complaints();
@@ -107,11 +107,11 @@ fn ten_thousand_leases_stay_usable() {
     let many = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 9999) \
                 INSERT INTO work (lease) SELECT printf('lease-%05d', i) FROM n; \
                 INSERT INTO work VALUES ('zz-stuck', 'someone', unixepoch() - 3600, 1, unixepoch() - 3600);";
-    let stage = Stage::new(many, Duration::from_secs(300));
-    let page = stage.exporter.get("/");
+    let fixture = PageFixture::new(many, Duration::from_secs(300));
+    let page = fixture.exporter.get("/");
     assert!(page.body.len() < 200_000, "{} bytes", page.body.len());
     let began = now();
-    browser.open(&stage.address("/"));
+    browser.open(&fixture.address("/"));
     let took = now() - began;
     assert!(took < Duration::from_secs(20), "{took:?}");
     // A page waits for no reading that takes its time, and shows it once it is there.
@@ -121,7 +121,7 @@ fn ten_thousand_leases_stay_usable() {
         "the next page",
         "document.querySelector('.pages').innerText.includes('101 to 200 of 10000, page 2 of 100')",
     );
-    browser.open(&stage.address("/?q=lease-07777"));
+    browser.open(&fixture.address("/?q=lease-07777"));
     browser.until("the only one", "document.querySelectorAll('li.lease').length === 1");
     assert_eq!(browser.text("document.querySelector('.tallies .active b').textContent"), "1", "as its link shows");
     assert!(browser.text("document.querySelector('.shown').textContent").contains("Among the others: 1 stalled."));
@@ -129,7 +129,7 @@ fn ten_thousand_leases_stay_usable() {
 }
 
 #[test]
-fn no_name_gets_at_the_page_and_each_has_an_address() {
+fn no_name_injects_into_the_page_and_each_has_an_address() {
     let Some(mut browser) = Browser::start() else { return };
     let names = [
         "<img src=x onerror=window.hit=1>",
@@ -140,11 +140,11 @@ fn no_name_gets_at_the_page_and_each_has_an_address() {
         "{{7*7}}",
         "\u{202e}gnp.evil",
     ];
-    let stage = Stage::new("", Duration::from_secs(300));
+    let fixture = PageFixture::new("", Duration::from_secs(300));
     for name in names.iter().copied().chain([&*"x".repeat(1_000), &*"wide ".repeat(100)]) {
-        stage.table.execute("INSERT INTO work (lease) VALUES (?1)", [name]).unwrap();
+        fixture.table.execute("INSERT INTO work (lease) VALUES (?1)", [name]).unwrap();
     }
-    browser.open(&stage.address("/"));
+    browser.open(&fixture.address("/"));
     let links = browser.value("[...document.querySelectorAll('li.lease h2 a')].map(link => link.href)");
     let links: Vec<String> = links.as_array().unwrap().iter().map(|link| link.as_str().unwrap().to_owned()).collect();
     assert_eq!(links.len(), names.len() + 2);
@@ -166,10 +166,10 @@ fn thirty_sources_that_cannot_be_read_leave_the_worst_lease_on_the_screen() {
     let Some(mut browser) = Browser::start() else { return };
     let down = unreadable((0..30).map(|number| format!("shard-{number:02}")));
     let rows = "INSERT INTO work VALUES ('retention', 'someone', unixepoch() - 3600, 14, unixepoch() - 3600);";
-    let stage = Stage::beside(rows, Duration::from_secs(300), &down);
+    let fixture = PageFixture::beside(rows, Duration::from_secs(300), &down);
     for width in [1200, 360] {
         browser.size(width, 800);
-        browser.open(&stage.address("/"));
+        browser.open(&fixture.address("/"));
         let top = browser.value("document.querySelector('li.lease.stalled').getBoundingClientRect().top");
         assert!(top.as_f64().unwrap() < 700.0, "{top} at {width} px");
     }
@@ -185,9 +185,9 @@ fn thirty_sources_that_cannot_be_read_leave_the_worst_lease_on_the_screen() {
 #[test]
 fn a_source_that_is_not_configured_is_not_an_empty_page() {
     let Some(mut browser) = Browser::start() else { return };
-    let stage = Stage::of_each_state();
-    assert_eq!(stage.exporter.get("/?source=nope").status, 404);
-    browser.open(&stage.address("/?source=nope&state=Stalled"));
+    let fixture = PageFixture::of_each_state();
+    assert_eq!(fixture.exporter.get("/?source=nope").status, 404);
+    browser.open(&fixture.address("/?source=nope&state=Stalled"));
     let text = browser.text("document.body.innerText");
     assert!(
         text.contains("No source nope is configured.") && text.contains("left out: a state that is none."),

@@ -6,7 +6,7 @@ use crate::harness::{Exporter, check};
 use crate::servers::{self, Certificates, Kind, Server};
 
 #[test]
-fn a_socket_stands_in_the_place_of_the_host() {
+fn socket_can_be_given_instead_of_a_host() {
     let table = Table::new();
     let server = servers::postgres();
     // Whoever reaches the private socket is let in.

@@ -5,7 +5,7 @@ use crate::harness::store::folder;
 use crate::servers;
 
 #[test]
-fn every_deviation_of_a_query_from_the_contract_is_told_by_name() {
+fn every_deviation_of_a_query_from_the_contract_is_reported_by_name() {
     let (folder, database) = (folder(), servers::postgres().database());
     database.execute(
         "CREATE TABLE job (name text, beat float8, secret text); INSERT INTO job VALUES ('nightly', 1, 'planted')",
@@ -36,7 +36,7 @@ fn every_deviation_of_a_query_from_the_contract_is_told_by_name() {
 }
 
 #[test]
-fn nothing_can_be_written_even_by_who_may() {
+fn nothing_can_be_written_even_by_a_user_with_write_access() {
     let (folder, database) = (folder(), servers::postgres().database());
     database.execute("CREATE TABLE job (name text); CREATE SEQUENCE numbers");
     database.execute(&format!(

@@ -28,7 +28,7 @@ fn sixteen_scrapers_cause_one_read_per_reuse() {
 
 /// Counted on the way: with rows by the thousand, and with columns of types that only the database knows.
 #[test]
-fn a_reading_on_a_connection_that_is_there_is_one_round_trip() {
+fn reading_on_an_open_connection_is_one_round_trip() {
     let (folder, database) = (folder(), servers::postgres().database());
     database.execute(LEASES);
     database.execute(

@@ -6,7 +6,7 @@ use crate::harness::{Exporter, promtool};
 use crate::servers;
 
 #[test]
-fn a_value_that_a_column_cannot_have_costs_its_own_lease_alone_and_is_counted() {
+fn invalid_value_affects_only_its_own_lease_and_is_counted() {
     let table = Table::new();
     let cases = [
         ("negative epoch", "epoch = -1", "out_of_range"),
@@ -53,7 +53,7 @@ fn a_value_that_a_column_cannot_have_costs_its_own_lease_alone_and_is_counted() 
 }
 
 #[test]
-fn what_is_odd_but_possible_is_shown_as_it_is() {
+fn unusual_but_possible_values_are_shown_unchanged() {
     let table = Table::new();
     let epochs = ["9007199254740993", "9223372036854775807", "18446744073709551615", "0"];
     for epoch in epochs {

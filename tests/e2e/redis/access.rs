@@ -96,7 +96,7 @@ fn a_password_is_read_anew_for_each_connection_and_a_wrong_one_is_not_repeated()
 }
 
 #[test]
-fn whoever_must_act_is_told_what_is_wrong() {
+fn error_names_who_must_act() {
     for kind in wanted(&KINDS) {
         let server = Server::start(kind, &["maxclients=40"]);
         let keyspace = server.keyspace();
@@ -141,7 +141,7 @@ fn whoever_must_act_is_told_what_is_wrong() {
 }
 
 #[test]
-fn whatever_answers_that_is_no_server_of_keys_is_not_taken_for_one() {
+fn peer_that_is_not_a_redis_server_is_refused() {
     let folder = folder();
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();

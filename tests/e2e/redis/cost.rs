@@ -15,7 +15,7 @@ fn calls(keys: &Keys, command: &str) -> u64 {
 }
 
 #[test]
-fn ten_thousand_leases_are_one_transaction_and_no_look_at_every_key_at_once() {
+fn ten_thousand_leases_are_one_transaction_without_the_keys_command() {
     for kind in wanted(&KINDS) {
         let server = Server::start(kind, &[]);
         let keys = Keys { folder: folder(), keyspace: server.keyspace() };
@@ -51,7 +51,7 @@ fn sixteen_scrapers_cause_one_read_per_reuse() {
 
 /// A connection that is given up is closed though its answer never came; else the task that waits for it would stay.
 #[test]
-fn a_server_that_does_not_answer_is_left_with_no_connection() {
+fn no_connection_is_left_at_a_server_that_does_not_answer() {
     for kind in wanted(&KINDS) {
         let server = Server::start(kind, &[]);
         let keys = Keys { folder: folder(), keyspace: server.keyspace() };

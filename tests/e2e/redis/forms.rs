@@ -8,7 +8,7 @@ const LOCKS: &str = "lock: \"lock:*\", ttl: 30s, epoch: \"{key}:fence\", progres
     fields: [progress_at, progress_epoch, progress_cursor], due_set: \"due:{name}\"";
 
 #[test]
-fn a_lock_with_a_counter_progress_and_a_sorted_set_says_all_that_is_asked() {
+fn lock_with_counter_progress_and_sorted_set_gives_all_metrics() {
     for keys in each() {
         keys.give(&[
             "SET lock:a someone PX 25000",
@@ -43,7 +43,7 @@ fn a_lock_with_a_counter_progress_and_a_sorted_set_says_all_that_is_asked() {
 }
 
 #[test]
-fn a_hash_says_by_its_fields_what_it_has_and_by_its_time_to_live_when_it_expires() {
+fn hash_gives_the_record_by_its_fields_and_the_expiry_by_its_ttl() {
     for keys in each() {
         keys.give(&[
             "HSET lease:whole holder h epoch 7 acquired_at @-100 renewed_at @-1 expires_at @600 progress_at @-2 \
@@ -95,7 +95,7 @@ fn one_lock_is_named_like_its_source_and_the_lowest_score_is_its_progress() {
 }
 
 #[test]
-fn a_lock_without_time_to_live_is_held_for_ever_and_told_once() {
+fn lock_without_ttl_is_held_forever_and_reported_once() {
     for keys in each() {
         keys.give(&["SET lock:a someone"]);
         let exporter = keys.exporter("lock: \"lock:*\", ttl: 30s");
@@ -142,7 +142,7 @@ fn beyond_the_limit_the_first_by_name_are_kept_and_the_rest_counted() {
 /// A time to live that is read twice is never quite the same; that is no renewal. A server from before Redis 7 only says
 /// how much of it is left.
 #[test]
-fn only_a_renewal_is_one_however_the_server_tells_what_is_left() {
+fn only_a_renewal_counts_as_one_however_the_ttl_is_reported() {
     for kind in wanted(&super::KINDS) {
         let folder = crate::harness::store::folder();
         let renamed = folder.path().join("renamed.conf");

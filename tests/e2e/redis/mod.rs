@@ -3,7 +3,7 @@
 mod access;
 mod cost;
 mod forms;
-mod hostile;
+mod invalid_values;
 
 use std::path::Path;
 

@@ -36,7 +36,7 @@ fn every_service_of_compose_is_confined_pinned_and_on_loopback_alone() {
 
 /// Services that are built at once and export one name get in each other's way.
 #[test]
-fn what_compose_builds_has_no_name_that_services_share() {
+fn image_names_in_compose_are_unique() {
     let built: Vec<_> = services().into_iter().filter(|(_, service)| !service["build"].is_null()).collect();
     assert_eq!(built.len(), 4);
     for (name, service) in built {

@@ -20,7 +20,7 @@ fn the_image_is_built_with_the_rust_that_the_package_asks_for() {
 
 /// What the build needs is let in by name, so that nothing else gets into the image's context.
 #[test]
-fn what_the_build_needs_gets_into_its_context_and_nothing_else() {
+fn build_context_has_only_the_files_that_the_build_needs() {
     let ignore = contents(".dockerignore");
     let rules: Vec<&str> = ignore.lines().filter(|line| !line.starts_with('#')).collect();
     assert_eq!(rules[0], "*");
@@ -45,7 +45,7 @@ fn what_the_build_needs_gets_into_its_context_and_nothing_else() {
 }
 
 #[test]
-fn the_image_has_nobodys_rights() {
+fn image_runs_as_an_unprivileged_user() {
     let dockerfile = contents("deploy/Dockerfile");
     let (_, last) = dockerfile.rsplit_once("FROM scratch").unwrap();
     assert_eq!(after(last, "USER "), "65532:65532");

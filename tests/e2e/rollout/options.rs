@@ -11,7 +11,7 @@ use crate::harness::process::{Process, program};
 use crate::harness::store::folder;
 
 #[test]
-fn a_value_that_is_none_is_refused_before_anything_starts() {
+fn invalid_value_is_refused_before_anything_starts() {
     for (options, said) in [
         (&["--ports-from", "banana"][..], "--ports-from banana: that is no port"),
         (&["--ports-from=65536"], "--ports-from 65536: that is no port"),
@@ -29,7 +29,7 @@ fn a_value_that_is_none_is_refused_before_anything_starts() {
 
 /// With every letter in its folder's name that a shell, `sed` or YAML reads as something else.
 #[test]
-fn whatever_its_folder_is_called_both_exporters_opt_in_as_it_says_and_have_one_token_for_the_holder() {
+fn local_stack_in_any_folder_opts_in_both_exporters_with_one_token_key() {
     let folder = folder();
     let odd = folder.path().join("a b'c&d|e\\f;g # h: $i PORT");
     std::fs::create_dir(&odd).unwrap();
@@ -47,7 +47,7 @@ fn whatever_its_folder_is_called_both_exporters_opt_in_as_it_says_and_have_one_t
 
 /// An exporter whose port is taken from under it is started anew on another, and of the first nothing is said.
 #[test]
-fn what_lost_its_port_is_not_said_to_have_ended() {
+fn process_without_its_port_is_not_reported_as_ended() {
     let folder = folder();
     let (stand_in, lost) = (folder.path().join("stand-in"), folder.path().join("lost"));
     let script = format!(

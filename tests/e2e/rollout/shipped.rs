@@ -46,14 +46,14 @@ fn yaml(path: &str) -> Value {
 
 /// Else the exporters of one stack have a token each for one holder.
 #[test]
-fn the_exporters_of_the_local_stack_have_one_key_that_lies_beside_their_configuration() {
+fn exporters_of_the_local_stack_share_one_token_key() {
     let named = yaml("deploy/local/exporter.yml")["token_key_file"].as_str().unwrap().to_owned();
     assert!(!named.contains('/'), "{named}");
     shipped(&format!("deploy/local/{named}"));
 }
 
 #[test]
-fn prometheus_looks_as_often_in_compose_as_elsewhere_and_as_grafana_is_told() {
+fn scrape_interval_is_the_same_in_compose_elsewhere_and_in_grafana() {
     let [shipped, compose] = ["prometheus.yml", "compose.yml"].map(|file| {
         let mut configuration = yaml(&format!("deploy/prometheus/{file}"));
         *configuration.pointer_mut("/alerting/alertmanagers/0/static_configs/0/targets").unwrap() = Value::Null;
@@ -67,7 +67,7 @@ fn prometheus_looks_as_often_in_compose_as_elsewhere_and_as_grafana_is_told() {
 
 /// Grafana does not start with two defaults, and changes a data source of the same name.
 #[test]
-fn the_data_source_gets_in_nobodys_way() {
+fn data_source_of_grafana_does_not_replace_others() {
     let source = yaml("deploy/grafana/provisioning/datasources/prometheus.yml")["datasources"][0].take();
     assert_ne!(source["isDefault"], true);
     for name in ["name", "uid"] {

@@ -4,7 +4,7 @@ use std::io::{Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};
 use std::time::Duration;
 
-use super::said::{ASKED, PLANTED, Said};
+use super::output::{ASKED, CollectedOutput, PLANTED};
 use crate::harness::PATIENCE;
 
 /// How each of the exporter's paths is asked for: soundly, and with something planted. The lease `planner` of the source
@@ -51,7 +51,7 @@ fn garbage() -> Vec<String> {
 }
 
 /// Asks for everything in every way, and notes the answers, heads and all. `more` are headers that let the client in.
-pub(super) fn ask_everything(address: SocketAddr, more: &str, said: &mut Said) -> Vec<u16> {
+pub(super) fn ask_everything(address: SocketAddr, more: &str, said: &mut CollectedOutput) -> Vec<u16> {
     let mut statuses = Vec::new();
     let paths = lease_exporter::web::paths().chain(["/metrics"]).flat_map(examples);
     for path in paths.chain(NOWHERE.map(str::to_owned)) {

@@ -3,8 +3,8 @@
 use std::fs;
 use std::path::Path;
 
-use super::said::Said;
-use super::world::{everything, sound};
+use super::environment::{everything, sound};
+use super::output::CollectedOutput;
 use crate::harness::store::folder;
 use crate::servers::{Database, Kind, mariadb, postgres, redis};
 
@@ -49,7 +49,7 @@ impl Sources<'_> {
     }
 
     /// Goes through everything, and looks for what is planted.
-    fn go(self, said: &mut Said) {
+    fn go(self, said: &mut CollectedOutput) {
         let checked = everything(self.folder, &self.yaml, &[], "", said);
         for number in 1..=self.count {
             let source = format!("source-{number}: ");
@@ -69,7 +69,7 @@ const TABLE: &str = "CREATE TABLE own (holder varchar(99), secret varchar(99)); 
 
 /// A database whose reader has a planted password, and sources that read it by these queries.
 fn of_sql(database: &Database, clock: &str, queries: &[&str]) {
-    let (folder, mut said) = (folder(), Said::default());
+    let (folder, mut said) = (folder(), CollectedOutput::default());
     fs::write(database.password_file(), "PLANTED-password\n").unwrap();
     let mut sources = Sources { folder: folder.path(), yaml: sound(folder.path()), count: 0 };
     let store = format!("store: {}\npassword_file: {}", database.url(), database.password_file().display());
@@ -87,7 +87,7 @@ fn of_sql(database: &Database, clock: &str, queries: &[&str]) {
 }
 
 #[test]
-fn nothing_that_postgresql_holds_or_is_told_is_said() {
+fn no_secret_of_postgresql_is_shown() {
     if Kind::Postgres.is_left_out() {
         return;
     }
@@ -124,7 +124,7 @@ fn nothing_that_postgresql_holds_or_is_told_is_said() {
 }
 
 #[test]
-fn nothing_that_mariadb_holds_or_is_told_is_said() {
+fn no_secret_of_mariadb_is_shown() {
     if Kind::MariaDb.is_left_out() {
         return;
     }
@@ -164,7 +164,7 @@ fn nothing_that_mariadb_holds_or_is_told_is_said() {
 }
 
 #[test]
-fn nothing_that_redis_holds_or_is_told_is_said() {
+fn no_secret_of_redis_is_shown() {
     if Kind::Redis.is_left_out() {
         return;
     }
@@ -180,7 +180,7 @@ fn nothing_that_redis_holds_or_is_told_is_said() {
     keyspace.command(&["HSET", "hash:a", "progress_at", "PLANTED-row", "due", "PLANTED-row"]);
     keyspace.command(&["RPUSH", "list:a", "PLANTED-row"]);
     keyspace.command(&["ZADD", "set:a", "1", "PLANTED-row"]);
-    let (folder, mut said) = (folder(), Said::default());
+    let (folder, mut said) = (folder(), CollectedOutput::default());
     let mut sources = Sources { folder: folder.path(), yaml: sound(folder.path()), count: 0 };
     let store = format!("store: {}\npassword_file: {}", keyspace.url(), keyspace.password_file().display());
     for keys in [

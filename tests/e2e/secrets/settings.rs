@@ -1,7 +1,7 @@
 //! What people write where it does not belong.
 
-use super::said::Said;
-use super::world::{among_secrets, run, sound};
+use super::environment::{among_secrets, run, sound};
+use super::output::CollectedOutput;
 use crate::harness::Exporter;
 use crate::harness::exporter::configure;
 use crate::harness::store::folder;
@@ -57,7 +57,7 @@ const LINES: [&str; 14] = [
 
 #[test]
 fn no_complaint_about_a_configuration_repeats_a_secret_in_it() {
-    let (folder, mut said) = (folder(), Said::default());
+    let (folder, mut said) = (folder(), CollectedOutput::default());
     let good = sound(folder.path());
     std::fs::write(folder.path().join("short.key"), "PLANTED").unwrap();
     let exporter = Exporter::started(among_secrets(&[
@@ -101,7 +101,7 @@ fn no_complaint_about_a_configuration_repeats_a_secret_in_it() {
 
 #[test]
 fn no_command_repeats_a_secret_or_what_is_in_its_environment() {
-    let mut said = Said::default();
+    let mut said = CollectedOutput::default();
     for arguments in [
         &["--help"][..],
         &["help"],

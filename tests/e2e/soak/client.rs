@@ -18,7 +18,7 @@ pub(super) const LONGEST: Duration = Duration::from_secs(30);
 
 /// A way to the exporter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Way {
+pub(super) enum Transport {
     Tcp,
     Unix,
 }
@@ -28,17 +28,17 @@ pub(super) trait Stream: Read + Write {}
 impl<T: Read + Write> Stream for T {}
 
 /// Where the exporter is.
-pub(super) struct Door {
+pub(super) struct Endpoint {
     pub(super) address: SocketAddr,
     pub(super) socket: PathBuf,
     pub(super) client: Client,
 }
 
-impl Door {
-    pub(super) fn open(&self, way: Way) -> io::Result<Box<dyn Stream>> {
+impl Endpoint {
+    pub(super) fn open(&self, way: Transport) -> io::Result<Box<dyn Stream>> {
         Ok(match way {
-            Way::Tcp => Box::new(self.client.over(self.tcp()?, "localhost")),
-            Way::Unix => Box::new(self.client.over(self.unix()?, "localhost")),
+            Transport::Tcp => Box::new(self.client.over(self.tcp()?, "localhost")),
+            Transport::Unix => Box::new(self.client.over(self.unix()?, "localhost")),
         })
     }
 

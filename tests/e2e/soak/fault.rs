@@ -1,4 +1,4 @@
-//! What can befall a place with leases.
+//! What can befall a store with leases.
 
 use crate::harness::proxy::{Behaviour, End, Place as Cut, Proxy};
 use crate::servers::Server;

@@ -1,7 +1,7 @@
 //! The soak: the program under constant scraping, while everything around it breaks and is mended, and its configuration
 //! changes. What it uses must stay flat, and what it says true.
 //!
-//! A run is made of rounds. In each, every place with leases has a few faults and the exporter a few reloads, all side by
+//! A run is made of rounds. In each, every store with leases has a few faults and the exporter a few reloads, all side by
 //! side and in an order that a seed decides, while clients of every kind go on. At the end of a round the clients rest,
 //! everything works and the first configuration holds: a quiet point, at which the exporter must be as it was at the one
 //! before. Only what is found there is compared, so nothing depends on how fast a machine is.
@@ -11,21 +11,21 @@
 //! does.
 #![allow(clippy::print_stdout, reason = "a long run is watched, and what a short one found is told if it fails")]
 
-mod certainty;
 mod client;
 mod clients;
-mod deck;
+mod counters;
+mod environment;
 mod fault;
-mod honest;
-mod place;
+mod misbehaving;
 #[path = "../../simulation/random.rs"]
 #[allow(dead_code, unreachable_pub, reason = "shared with the simulation, which uses all of it")]
 mod random;
 mod reload;
-mod rounds;
-mod rude;
-mod stage;
-mod tally;
+mod run;
+mod scraper;
+mod shuffle;
+mod stores;
+mod unreadable;
 mod usage;
 
 use std::path::PathBuf;
@@ -63,6 +63,6 @@ impl Choices {
 }
 
 #[test]
-fn through_faults_and_reloads_it_answers_truly_and_what_it_uses_stays_flat() {
-    rounds::run(&Choices::from_environment());
+fn faults_and_reloads_change_neither_correct_answers_nor_resource_usage() {
+    run::run(&Choices::from_environment());
 }

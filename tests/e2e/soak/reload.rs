@@ -5,10 +5,10 @@ use std::sync::atomic::Ordering;
 
 use rustix::process::Signal;
 
-use super::client::{Request, Way};
-use super::deck::Deck;
-use super::place::MAX_LEASES;
-use super::stage::{Stage, configuration, users, web};
+use super::client::{Request, Transport};
+use super::environment::{Environment, configuration, users, web};
+use super::shuffle::Shuffle;
+use super::stores::MAX_LEASES;
 use crate::harness::store::{STEADY, database};
 use crate::harness::{eventually, now};
 
@@ -17,37 +17,37 @@ const REFUSED: &str = "the configuration cannot be used";
 const WEB_TAKEN: &str = "the web configuration was loaded again";
 const WEB_REFUSED: &str = "the web configuration cannot be used";
 
-type Change = (&'static str, fn(&Stage, &mut Deck));
+type Change = (&'static str, fn(&Environment, &mut Shuffle));
 
 /// What can be changed.
 const CHANGES: [Change; 11] = [
-    ("the same again, by a signal", |stage, _| by_signal(stage, Some(&base(stage)), true)),
-    ("the same again, by a request", |stage, _| by_request(stage, &base(stage), true)),
+    ("the same again, by a signal", |environment, _| by_signal(environment, Some(&base(environment)), true)),
+    ("the same again, by a request", |environment, _| by_request(environment, &base(environment), true)),
     ("sources added", added),
-    ("a source removed, and another limit", |stage, _| {
-        let kept = &stage.places[..stage.places.len() - 1];
-        by_request(stage, &configuration(kept, "", "3s"), true);
+    ("a source removed, and another limit", |environment, _| {
+        let kept = &environment.stores[..environment.stores.len() - 1];
+        by_request(environment, &configuration(kept, "", "3s"), true);
     }),
-    ("sources that are read otherwise, and fewer families", |stage, _| {
-        let other = base(stage).replace("LEFT JOIN lease ON true", "LEFT JOIN lease ON 1 = 1");
-        by_signal(stage, Some(&format!("{other}metrics: {{ drop: [lease_holders, lease_due] }}\n")), true);
+    ("sources that are read otherwise, and fewer families", |environment, _| {
+        let other = base(environment).replace("LEFT JOIN lease ON true", "LEFT JOIN lease ON 1 = 1");
+        by_signal(environment, Some(&format!("{other}metrics: {{ drop: [lease_holders, lease_due] }}\n")), true);
     }),
-    ("one that cannot be used, by a signal", |stage, _| by_signal(stage, Some("sources: ["), false)),
-    ("one that cannot be used, by a request", |stage, deck| {
+    ("one that cannot be used, by a signal", |environment, _| by_signal(environment, Some("sources: ["), false)),
+    ("one that cannot be used, by a request", |environment, deck| {
         let wrong = format!("  - {{ name: wrong-{}, store: 'sqlite://x.db', preset: none }}\n", deck.random().next());
-        by_request(stage, &configuration(&stage.places, &wrong, "2s"), false);
+        by_request(environment, &configuration(&environment.stores, &wrong, "2s"), false);
     }),
-    ("a file that is not there", |stage, _| by_signal(stage, None, false)),
-    ("a certificate renewed", |stage, _| renewed(stage)),
-    ("a user added and removed, and a file that cannot be used", |stage, _| {
+    ("a file that is not there", |environment, _| by_signal(environment, None, false)),
+    ("a certificate renewed", |environment, _| renewed(environment)),
+    ("a user added and removed, and a file that cannot be used", |environment, _| {
         let more = web("  another: $2y$04$bSDTnxBmLk8dPS2vGhdO.eMVGMZHjY3pnDnwVQaVVcp.0TB.IWxvq\n");
-        web_changed(stage, &more, WEB_TAKEN);
-        web_changed(stage, "tls_server_config: {}\nnonsense: true\n", WEB_REFUSED);
-        web_changed(stage, &web(""), WEB_TAKEN);
+        web_changed(environment, &more, WEB_TAKEN);
+        web_changed(environment, "tls_server_config: {}\nnonsense: true\n", WEB_REFUSED);
+        web_changed(environment, &web(""), WEB_TAKEN);
     }),
-    ("TLS given up, which takes a restart", |stage, _| {
-        web_changed(stage, &users(""), WEB_REFUSED);
-        web_changed(stage, &web(""), WEB_TAKEN);
+    ("TLS given up, which takes a restart", |environment, _| {
+        web_changed(environment, &users(""), WEB_REFUSED);
+        web_changed(environment, &web(""), WEB_TAKEN);
     }),
 ];
 
@@ -55,104 +55,104 @@ const CHANGES: [Change; 11] = [
 pub(super) const KINDS: usize = CHANGES.len();
 
 /// Makes a change, and sees that it has come about.
-pub(super) fn change(stage: &Stage, deck: &mut Deck) {
+pub(super) fn change(environment: &Environment, deck: &mut Shuffle) {
     let (name, change) = CHANGES[deck.draw()];
     let began = now();
-    stage.generation.fetch_add(1, Ordering::SeqCst);
-    change(stage, deck);
-    stage.generation.fetch_add(1, Ordering::SeqCst);
-    stage.reloads.count(name, now() - began);
+    environment.generation.fetch_add(1, Ordering::SeqCst);
+    change(environment, deck);
+    environment.generation.fetch_add(1, Ordering::SeqCst);
+    environment.reloads.count(name, now() - began);
 }
 
 /// Goes back to what was first.
-pub(super) fn restore(stage: &Stage) {
-    stage.generation.fetch_add(1, Ordering::SeqCst);
-    by_request(stage, &base(stage), true);
-    stage.generation.fetch_add(1, Ordering::SeqCst);
+pub(super) fn restore(environment: &Environment) {
+    environment.generation.fetch_add(1, Ordering::SeqCst);
+    by_request(environment, &base(environment), true);
+    environment.generation.fetch_add(1, Ordering::SeqCst);
 }
 
-fn base(stage: &Stage) -> String {
-    configuration(&stage.places, "", "2s")
+fn base(environment: &Environment) -> String {
+    configuration(&environment.stores, "", "2s")
 }
 
-fn put(stage: &Stage, file: &str, content: &[u8]) {
-    let next = stage.folder.path().join(format!("{file}.next"));
+fn put(environment: &Environment, file: &str, content: &[u8]) {
+    let next = environment.folder.path().join(format!("{file}.next"));
     fs::write(&next, content).unwrap();
-    fs::rename(&next, stage.folder.path().join(file)).unwrap();
+    fs::rename(&next, environment.folder.path().join(file)).unwrap();
 }
 
 /// How often the log has had this in it.
-fn told(stage: &Stage, what: &str) -> usize {
-    stage.exporter.process().stderr.count(what)
+fn told(environment: &Environment, what: &str) -> usize {
+    environment.exporter.process().stderr.count(what)
 }
 
-fn by_signal(stage: &Stage, yaml: Option<&str>, taken: bool) {
+fn by_signal(environment: &Environment, yaml: Option<&str>, taken: bool) {
     match yaml {
-        Some(yaml) => put(stage, "exporter.yml", yaml.as_bytes()),
+        Some(yaml) => put(environment, "exporter.yml", yaml.as_bytes()),
         // The change before may have been the same.
-        None => drop(fs::remove_file(stage.folder.path().join("exporter.yml"))),
+        None => drop(fs::remove_file(environment.folder.path().join("exporter.yml"))),
     }
     let what = if taken { TAKEN } else { REFUSED };
-    let before = told(stage, what);
-    stage.exporter.process().signal(Signal::HUP);
-    eventually("a signal to have the configuration loaded again", || (told(stage, what) > before).then_some(()));
-    is_successful(stage, taken);
+    let before = told(environment, what);
+    environment.exporter.process().signal(Signal::HUP);
+    eventually("a signal to have the configuration loaded again", || (told(environment, what) > before).then_some(()));
+    is_successful(environment, taken);
 }
 
-fn by_request(stage: &Stage, yaml: &str, taken: bool) {
-    put(stage, "exporter.yml", yaml.as_bytes());
-    let answer = stage.ask("reload", Way::Tcp, &Request { method: "POST", ..Request::get("/-/reload") });
+fn by_request(environment: &Environment, yaml: &str, taken: bool) {
+    put(environment, "exporter.yml", yaml.as_bytes());
+    let answer = environment.ask("reload", Transport::Tcp, &Request { method: "POST", ..Request::get("/-/reload") });
     assert_eq!(answer.status, if taken { 200 } else { 500 }, "{}", answer.head);
-    is_successful(stage, taken);
+    is_successful(environment, taken);
 }
 
-fn is_successful(stage: &Stage, taken: bool) {
-    let metrics = stage.scrape();
+fn is_successful(environment: &Environment, taken: bool) {
+    let metrics = environment.scrape();
     let successful = metrics.value("lease_exporter_config_last_reload_successful", &[]);
     assert_eq!(successful, Some(if taken { 1.0 } else { 0.0 }));
 }
 
 /// Sources of names that never come again: one that can be read, and one that cannot.
-fn added(stage: &Stage, deck: &mut Deck) {
+fn added(environment: &Environment, deck: &mut Shuffle) {
     let number = deck.random().next();
-    let file = stage.folder.path().join(format!("added-{number}.db"));
+    let file = environment.folder.path().join(format!("added-{number}.db"));
     drop(database(&file, "CREATE TABLE t (x)"));
     let more = format!(
         "  - {{ name: added-{number}, store: 'sqlite://{}', max_leases: {MAX_LEASES}, query: \"{STEADY}\" }}\n  \
          - {{ name: absent-{number}, store: 'sqlite://absent-{number}.db', preset: reference }}\n",
         file.display()
     );
-    by_request(stage, &configuration(&stage.places, &more, "2s"), true);
+    by_request(environment, &configuration(&environment.stores, &more, "2s"), true);
     let source = format!("added-{number}");
-    stage.scrape_until("a source that was added to be read", |metrics| {
+    environment.scrape_until("a source that was added to be read", |metrics| {
         metrics.source("lease_source_up", &source) == Some(1.0)
     });
-    by_signal(stage, Some(&base(stage)), true);
-    let metrics = stage.scrape();
+    by_signal(environment, Some(&base(environment)), true);
+    let metrics = environment.scrape();
     assert!(!metrics.text().contains(&source), "it is still there:\n{}", metrics.text());
     fs::remove_file(file).unwrap();
 }
 
 /// Another certificate and key. Between the two they do not fit together, and those before must stay.
-fn renewed(stage: &Stage) {
-    let next = stage.certificates.next_server(&["localhost", "127.0.0.1"]);
-    let before = told(stage, WEB_TAKEN);
-    put(stage, "server.pem", &fs::read(next.certificate_file).unwrap());
-    stage.ask("healthy", Way::Tcp, &Request::get("/-/healthy"));
-    put(stage, "server.key", &fs::read(next.key_file).unwrap());
-    web_told(stage, WEB_TAKEN, before);
+fn renewed(environment: &Environment) {
+    let next = environment.certificates.next_server(&["localhost", "127.0.0.1"]);
+    let before = told(environment, WEB_TAKEN);
+    put(environment, "server.pem", &fs::read(next.certificate_file).unwrap());
+    environment.ask("healthy", Transport::Tcp, &Request::get("/-/healthy"));
+    put(environment, "server.key", &fs::read(next.key_file).unwrap());
+    web_told(environment, WEB_TAKEN, before);
 }
 
-fn web_changed(stage: &Stage, yaml: &str, outcome: &str) {
-    let before = told(stage, outcome);
-    put(stage, "web.yml", yaml.as_bytes());
-    web_told(stage, outcome, before);
+fn web_changed(environment: &Environment, yaml: &str, outcome: &str) {
+    let before = told(environment, outcome);
+    put(environment, "web.yml", yaml.as_bytes());
+    web_told(environment, outcome, before);
 }
 
 /// It is looked at when somebody asks.
-fn web_told(stage: &Stage, outcome: &str, before: usize) {
+fn web_told(environment: &Environment, outcome: &str, before: usize) {
     eventually("the web configuration to be looked at", || {
-        stage.ask("healthy", Way::Tcp, &Request::get("/-/healthy"));
-        (told(stage, outcome) > before).then_some(())
+        environment.ask("healthy", Transport::Tcp, &Request::get("/-/healthy"));
+        (told(environment, outcome) > before).then_some(())
     });
 }

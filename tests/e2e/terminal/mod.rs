@@ -2,4 +2,4 @@
 
 mod progress;
 mod watch;
-mod watch_elsewhere;
+mod watch_piped;

@@ -19,7 +19,7 @@ fn config(folder: &std::path::Path) -> String {
 }
 
 #[test]
-fn who_waits_in_a_terminal_is_told_what_for_and_the_line_goes_away() {
+fn terminal_shows_a_progress_line_and_removes_it() {
     let folder = folder();
     let config = config(folder.path());
     for arguments in [&["check", "--connect", &config][..], &["status", &config, "--log.level=error"]] {
@@ -32,7 +32,7 @@ fn who_waits_in_a_terminal_is_told_what_for_and_the_line_goes_away() {
 }
 
 #[test]
-fn what_is_printed_elsewhere_has_nothing_of_it() {
+fn status_in_a_pipe_has_no_progress_lines() {
     let folder = folder();
     let config = config(folder.path());
     let path = folder.path().join("printed");
@@ -50,7 +50,7 @@ fn what_is_printed_elsewhere_has_nothing_of_it() {
 }
 
 #[test]
-fn a_check_tells_of_each_source_as_soon_as_it_can_and_waits_for_all_at_once() {
+fn check_reports_each_source_as_soon_as_it_answers_and_waits_for_all_in_parallel() {
     let folder = folder();
     reference(&folder.path().join("scheduler.db"));
     let slow: String = (0..5)

@@ -35,7 +35,7 @@ fn watch(config: &str) -> Terminal {
 }
 
 #[test]
-fn it_proves_by_what_it_watched_and_leaves_the_terminal_as_it_was() {
+fn watch_proves_states_from_its_own_readings_and_restores_the_terminal() {
     let folder = folder();
     let (store, config) = own(folder.path(), &["planner"]);
     let once = run(&["status", &config]);
@@ -57,7 +57,7 @@ fn it_proves_by_what_it_watched_and_leaves_the_terminal_as_it_was() {
 }
 
 #[test]
-fn a_source_that_cannot_be_read_is_unknown_with_its_reason_and_ends_nothing() {
+fn unreadable_source_is_unknown_with_a_reason_and_the_exporter_goes_on() {
     let folder = folder();
     let (_store, config) = own(folder.path(), &["planner"]);
     let mut terminal = watch(&config);
@@ -74,7 +74,7 @@ fn a_source_that_cannot_be_read_is_unknown_with_its_reason_and_ends_nothing() {
 }
 
 #[test]
-fn no_name_in_a_store_commands_the_terminal() {
+fn no_name_in_a_store_sends_control_sequences_to_the_terminal() {
     let names = [
         "\u{1b}[2J\u{1b}[H",
         "\u{1b}]0;owned\u{7}",
@@ -129,7 +129,7 @@ fn more_leases_than_rows_are_shown_the_worst_first_and_counted_and_follow_the_si
 }
 
 #[test]
-fn suspended_it_gives_the_terminal_back_and_takes_it_again() {
+fn suspended_watch_restores_the_terminal_and_takes_it_again() {
     let folder = folder();
     let (_store, config) = own(folder.path(), &["planner"]);
     let mut terminal = watch(&config);
@@ -145,7 +145,7 @@ fn suspended_it_gives_the_terminal_back_and_takes_it_again() {
 }
 
 #[test]
-fn colours_are_only_for_those_who_want_them_and_a_dumb_terminal_gets_lines() {
+fn colours_follow_the_settings_and_a_dumb_terminal_gets_plain_lines() {
     let folder = folder();
     let (_store, config) = own(folder.path(), &["planner"]);
     for (variable, value, colours, draws) in
@@ -165,7 +165,7 @@ fn colours_are_only_for_those_who_want_them_and_a_dumb_terminal_gets_lines() {
 }
 
 #[test]
-fn one_look_in_a_terminal_is_the_table_as_elsewhere_but_for_colours() {
+fn status_in_a_terminal_differs_from_status_in_a_pipe_only_by_colours() {
     let folder = folder();
     reference(&folder.path().join("scheduler.db")).execute_batch(&active("planner")).unwrap();
     let yaml = "sources:\n  - name: documents\n    store: sqlite://scheduler.db\n    preset: reference\n";

@@ -102,7 +102,7 @@ fn scraped_while(exporter: &Exporter, something: impl FnOnce() + Send) -> (Durat
 }
 
 #[test]
-fn five_thousand_connections_a_second_from_one_address_keep_nobody_of_another_waiting() {
+fn five_thousand_connections_a_second_from_one_address_do_not_delay_other_addresses() {
     let folder = folder();
     let exporter = Exporter::start(folder.path(), &steady(folder.path()));
     for a_second in [Some(A_SECOND), None] {

@@ -10,7 +10,7 @@ use crate::harness::store::{ENDLESS, database, folder};
 use crate::harness::{Exporter, eventually};
 
 #[test]
-fn a_post_loads_the_configuration_and_says_what_came_of_it() {
+fn post_reloads_the_configuration_and_reports_the_result() {
     let folder = folder();
     let good = steady(folder.path());
     let exporter = Exporter::start_with(folder.path(), &good, &["--web.enable-lifecycle"]);
@@ -38,7 +38,7 @@ fn a_post_loads_the_configuration_and_says_what_came_of_it() {
 }
 
 #[test]
-fn without_the_option_nobody_loads_it() {
+fn without_the_option_no_request_reloads() {
     let folder = folder();
     let good = steady(folder.path());
     let exporter = Exporter::start(folder.path(), &good);
@@ -50,7 +50,7 @@ fn without_the_option_nobody_loads_it() {
 }
 
 #[test]
-fn many_at_once_are_done_one_after_the_other() {
+fn concurrent_reloads_run_one_after_another() {
     let folder = folder();
     let exporter = Exporter::start_with(folder.path(), &steady(folder.path()), &["--web.enable-lifecycle"]);
     let statuses: Vec<_> = thread::scope(|scope| {
@@ -67,7 +67,7 @@ fn many_at_once_are_done_one_after_the_other() {
 }
 
 #[test]
-fn asked_to_end_it_answers_what_is_under_way_and_takes_nothing_new() {
+fn shutdown_finishes_open_requests_and_accepts_no_new_ones() {
     let folder = folder();
     database(&folder.path().join("slow.db"), "CREATE TABLE t (x)");
     let yaml = format!("sources: [{{name: slow, store: 'sqlite://slow.db', timeout: 2s, query: \"{ENDLESS}\"}}]\n");

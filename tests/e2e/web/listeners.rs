@@ -34,7 +34,7 @@ fn end(process: Process) -> Finished {
 }
 
 #[test]
-fn it_serves_on_every_address_that_is_given() {
+fn exporter_serves_on_every_given_address() {
     let folder = folder();
     let path = folder.path().join("exporter.sock");
     let addresses = ["127.0.0.1:0".to_owned(), "[::1]:0".to_owned(), unix(&path)];
@@ -54,7 +54,7 @@ fn it_serves_on_every_address_that_is_given() {
 }
 
 #[test]
-fn a_name_of_this_machine_stands_for_an_address_of_it() {
+fn host_name_of_this_machine_resolves_to_its_address() {
     let folder = folder();
     // The one name that every machine has, as it is not known by heart.
     let process = start(folder.path(), &["LOCALHOST:0".to_owned()]);
@@ -86,7 +86,7 @@ fn a_socket_that_a_process_left_is_replaced_and_one_in_use_is_not() {
 }
 
 #[test]
-fn a_file_that_is_no_socket_is_left_alone() {
+fn file_that_is_not_a_socket_is_not_removed() {
     let folder = folder();
     let path = folder.path().join("exporter.sock");
     fs::write(&path, "of somebody else").unwrap();
@@ -97,7 +97,7 @@ fn a_file_that_is_no_socket_is_left_alone() {
 }
 
 #[test]
-fn a_file_that_another_process_put_in_its_place_is_left_to_that() {
+fn socket_file_replaced_by_another_process_is_not_removed() {
     let folder = folder();
     let path = folder.path().join("exporter.sock");
     let process = start(folder.path(), &[unix(&path)]);
@@ -111,7 +111,7 @@ fn a_file_that_another_process_put_in_its_place_is_left_to_that() {
 }
 
 #[test]
-fn an_address_that_is_taken_is_told_and_leaves_no_socket_behind() {
+fn address_in_use_is_reported_and_leaves_no_socket_behind() {
     let folder = folder();
     let path = folder.path().join("exporter.sock");
     let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();

@@ -16,7 +16,7 @@ fn users(more: &str) -> String {
 }
 
 #[test]
-fn a_user_is_let_in_and_whoever_else_learns_nothing() {
+fn user_is_admitted_and_others_learn_nothing() {
     let folder = folder();
     let exporter = start(folder.path(), &users(""));
     let admitted = ask(&exporter, "/metrics", &login("prometheus", PASSWORD));
@@ -51,7 +51,7 @@ fn a_user_is_let_in_and_whoever_else_learns_nothing() {
 }
 
 #[test]
-fn health_is_open_and_says_nothing() {
+fn health_endpoint_needs_no_password_and_shows_nothing() {
     let folder = folder();
     let exporter = start(folder.path(), &users("rate_limit: {interval: 1h, burst: 1}\n"));
     for path in ["/-/healthy", "/-/ready", "/-/ready?x"] {
@@ -93,7 +93,7 @@ fn users_come_and_go_without_a_restart_and_a_wrong_file_keeps_them() {
 }
 
 #[test]
-fn a_file_that_is_emptied_or_half_written_lets_nobody_in() {
+fn empty_or_half_written_file_admits_no_client() {
     let folder = folder();
     let exporter = start(folder.path(), &users(""));
     for (nth, text) in ["", "http_server_config: {headers: {X-Frame-Options: deny}}\n"].into_iter().enumerate() {
@@ -111,7 +111,7 @@ fn a_file_that_is_emptied_or_half_written_lets_nobody_in() {
 }
 
 #[test]
-fn headers_are_said_with_every_answer() {
+fn configured_headers_are_sent_with_every_response() {
     let folder = folder();
     let exporter = start(
         folder.path(),

@@ -1,6 +1,6 @@
 //! The server as its users have it: protected, in several places, loaded again, and used by clients of all kinds.
 
-mod checked;
+mod check;
 pub(crate) mod client;
 mod flood;
 mod lifecycle;

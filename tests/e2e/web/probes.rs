@@ -41,7 +41,7 @@ fn only_a_stalled_lease_fails_its_probe() {
 }
 
 #[test]
-fn a_store_that_hangs_fails_no_probe_and_takes_no_longer_than_one_waits() {
+fn hanging_store_fails_no_probe_and_delays_it_within_its_limit() {
     let folder = folder();
     database(&folder.path().join("slow.db"), "CREATE TABLE t (x)");
     let yaml = format!("sources: [{{name: slow, store: 'sqlite://slow.db', timeout: 60s, query: \"{ENDLESS}\"}}]\n");
@@ -53,7 +53,7 @@ fn a_store_that_hangs_fails_no_probe_and_takes_no_longer_than_one_waits() {
 }
 
 #[test]
-fn a_probe_needs_a_password_and_no_turn_of_the_rate() {
+fn probe_needs_a_password_and_does_not_count_for_the_rate_limit() {
     let folder = folder();
     let web = format!("basic_auth_users:\n{}rate_limit: {{interval: 1h, burst: 1}}\n", user("kubelet", "right"));
     let web = configure(folder.path(), &web);

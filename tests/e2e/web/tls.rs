@@ -30,7 +30,7 @@ fn started(folder: &Path, certificates: &Certificates, more: &str) -> Exporter {
 }
 
 #[test]
-fn who_trusts_its_authority_is_answered_and_who_does_not_or_speaks_plainly_is_not() {
+fn only_tls_clients_that_trust_the_authority_are_answered() {
     let (folder, certificates) = (folder(), Certificates::make());
     let exporter = started(folder.path(), &certificates, "");
     let answer = Client::trusting(&certificates.ca_file()).get(exporter.address(), "/metrics").unwrap();
@@ -82,7 +82,7 @@ fn each_policy_for_clients_is_kept() {
 }
 
 #[test]
-fn a_client_that_is_its_own_authority_is_let_in_where_its_certificate_is_trusted() {
+fn self_signed_client_certificate_is_accepted_if_it_is_trusted() {
     let (folder, certificates) = (folder(), Certificates::make());
     let own = |name: &str| {
         let key = rcgen::KeyPair::generate().unwrap();
@@ -109,7 +109,7 @@ fn a_client_that_is_its_own_authority_is_let_in_where_its_certificate_is_trusted
 }
 
 #[test]
-fn without_authorities_of_its_own_clients_are_verified_by_those_that_the_system_trusts() {
+fn without_configured_authorities_clients_are_verified_by_the_system_authorities() {
     let (folder, certificates) = (folder(), Certificates::make());
     place(folder.path(), &certificates.server());
     let ca = certificates.ca_file();
@@ -156,7 +156,7 @@ fn only_certificates_with_an_allowed_name_are_let_in() {
 }
 
 #[test]
-fn of_an_empty_list_of_names_no_certificate_has_one() {
+fn empty_list_of_allowed_names_admits_no_certificate() {
     let (folder, certificates) = (folder(), Certificates::make());
     let exporter = started(
         folder.path(),

@@ -1,0 +1,85 @@
+//! SourceReader at a source, the exporter's own way from its configuration on, in this process.
+
+use std::path::Path;
+use std::time::Duration;
+
+use lease_exporter::clock;
+use lease_exporter::command::sources;
+use lease_exporter::config::{Config, Families};
+use lease_exporter::lease::{ReadInterval, Reading, SourceEvaluator, SourceSnapshot, TokenKey};
+use lease_exporter::store::{ReadError, Store};
+use tokio::runtime::Runtime;
+use tokio::time::Instant;
+
+/// A source that is looked at now and then.
+pub(crate) struct SourceReader {
+    runtime: Runtime,
+    store: Box<dyn Store>,
+    evaluator: SourceEvaluator,
+    /// How much later than it is the exporter believes to be.
+    ahead: Duration,
+}
+
+/// The configuration of one source, with further lines for the source and for the file.
+pub(crate) fn configuration(preset: &str, url: &str, password_file: &Path, source: &str, file: &str) -> String {
+    format!(
+        "sources:\n  - name: app\n    store: {url}\n    password_file: {}\n    preset: {preset}\n    timeout: 30s\n    \
+         {source}\n{file}\n",
+        password_file.display()
+    )
+}
+
+impl SourceReader {
+    /// None yet, at the only source of this configuration.
+    pub(crate) fn at(configuration: &str) -> Self {
+        let config = Config::parse(configuration, "config.yml", Path::new("/"), Families { all: &[], of_alerts: &[] });
+        let source = config.unwrap_or_else(|error| panic!("{error}\n{configuration}")).sources.remove(0);
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        let inside = runtime.enter();
+        let store = sources::store(&source);
+        drop(inside);
+        let evaluator =
+            SourceEvaluator::new(source.name, source.rules, TokenKey::new(b"a key of sixteen bytes"), source.policies);
+        Self { runtime, store, evaluator, ahead: Duration::ZERO }
+    }
+
+    /// Lets time pass for the exporter alone. What is stored must be made older by as much.
+    pub(crate) fn later(&mut self, by: Duration) {
+        self.ahead += by;
+    }
+
+    /// SourceReader once.
+    pub(crate) fn look(&mut self) -> Result<SourceSnapshot, ReadError> {
+        let now = || clock::monotonic() + self.ahead;
+        let began = now();
+        let reading =
+            self.runtime.block_on(async { self.store.read(Instant::now() + Duration::from_secs(30)).await })?;
+        let interval = ReadInterval { start: began, end: now() };
+        Ok(self.evaluator.evaluate(Reading { interval, ..reading }, Duration::ZERO))
+    }
+
+    /// SourceReader once and says the state and the reason of a lease, `none` if it does not show.
+    pub(crate) fn says(&mut self, lease: &str) -> String {
+        let snapshot = self.look().unwrap_or_else(|error| panic!("{}: {error}", error.failure()));
+        let rejected = snapshot.health.rejected_now.total();
+        match snapshot.leases.iter().find(|status| *status.lease == *lease) {
+            Some(status) => format!("{} {}", status.verdict.state, status.verdict.reason),
+            None if rejected > 0 => format!("rejected {rejected}"),
+            None => "none".to_owned(),
+        }
+    }
+
+    /// SourceReader until this is said of a lease, for half a minute at the most.
+    pub(crate) fn until(&mut self, lease: &str, says: &str) {
+        const PAUSE: Duration = Duration::from_millis(100);
+        let mut said = String::new();
+        for _ in 0..300 {
+            said = self.says(lease);
+            if said == says {
+                return;
+            }
+            std::thread::sleep(PAUSE);
+        }
+        panic!("{said}, not {says}");
+    }
+}
