@@ -19,8 +19,8 @@ use crate::config::{Config, Source};
 use crate::lease::TokenKey;
 use crate::log;
 use crate::observer::{Continuity, Observer, SourceSetup};
-use crate::web::config::{Protection, Watched, WebConfig};
-use crate::web::{Asked, Reloaded};
+use crate::web::config::{Protection, WebConfig, WebConfigWatcher};
+use crate::web::{ReloadRequest, ReloadResult};
 
 /// Reloads the configuration from its file.
 #[derive(Debug)]
@@ -33,7 +33,7 @@ pub(super) struct ConfigReloader {
     /// The exposed secrets that have been logged.
     reported: BTreeSet<ExposedSecret>,
     /// The web configuration, if there is one. It reloads itself; a reload only reports whether it is up to date.
-    web: Option<Arc<Watched>>,
+    web: Option<Arc<WebConfigWatcher>>,
 }
 
 /// The parts of the active configuration that the next one is compared with.
@@ -75,20 +75,20 @@ impl ConfigReloader {
     }
 
     /// Adds a web configuration.
-    pub(super) fn with_web_config(self, web: Arc<Watched>) -> Self {
+    pub(super) fn with_web_config(self, web: Arc<WebConfigWatcher>) -> Self {
         Self { web: Some(web), ..self }
     }
 
     /// The protection that the server requires of clients.
     pub(super) fn protection(&self) -> Protection {
-        self.web.as_ref().map_or_else(|| WebConfig::default().protection(), |web| web.held().protection())
+        self.web.as_ref().map_or_else(|| WebConfig::default().protection(), |web| web.last().protection())
     }
 
     /// Reloads the configuration at each SIGHUP and each request of a client, one at a time.
     pub(super) async fn run(
         mut self,
         mut hangups: Signal,
-        mut requests: Receiver<Asked>,
+        mut requests: Receiver<ReloadRequest>,
         exporter: &Exporter,
         manager: &ServiceManager,
     ) -> Infallible {
@@ -101,22 +101,24 @@ impl ConfigReloader {
             let reloaded = self.reload(exporter).await;
             manager.ready();
             if let Some(request) = request {
-                request.tell(reloaded);
+                request.respond(reloaded);
             }
         }
     }
 
     /// Reloads the configuration and checks the web configuration.
-    async fn reload(&mut self, exporter: &Exporter) -> Reloaded {
+    async fn reload(&mut self, exporter: &Exporter) -> ReloadResult {
         let reloaded = self.reload_config(exporter).await;
         match &self.web {
-            Some(web) if !web.is_up_to_date().await && reloaded == Reloaded::ReadOutput => Reloaded::WebRefused,
+            Some(web) if !web.is_up_to_date().await && reloaded == ReloadResult::Applied => {
+                ReloadResult::WebConfigRejected
+            }
             _ => reloaded,
         }
     }
 
     /// Reloads the configuration. A configuration with errors only changes the metrics of the reload.
-    async fn reload_config(&mut self, exporter: &Exporter) -> Reloaded {
+    async fn reload_config(&mut self, exporter: &Exporter) -> ReloadResult {
         match self.load_next(exporter.observer()).await {
             Ok(LoadedConfig { config, read_anew, observer }) => {
                 exporter.replace(observer);
@@ -124,12 +126,12 @@ impl ConfigReloader {
                 info!(target: log::ACT, sources, read_anew, "the configuration was loaded again");
                 self.current = config;
                 exporter.self_metrics().config().succeeded();
-                Reloaded::ReadOutput
+                ReloadResult::Applied
             }
             Err(failure) => {
                 exporter.self_metrics().config().failed();
                 error!(target: log::ACT, error = %failure, "the configuration cannot be used: the one before stays");
-                Reloaded::Refused
+                ReloadResult::Rejected
             }
         }
     }
@@ -223,11 +225,11 @@ mod tests {
             let observed = |name: &str| exporter.observer().chosen(&named(name)).is_ok();
             (reloader.current.sources[0].name.to_string(), observed("before"), observed("after"))
         };
-        assert_eq!(reloader.reload_config(&exporter).await, Reloaded::Refused);
+        assert_eq!(reloader.reload_config(&exporter).await, ReloadResult::Rejected);
         assert_eq!(names(&reloader, &exporter), ("before".to_owned(), true, false));
         assert_eq!(reload_metric(&exporter), "lease_exporter_config_last_reload_successful 0");
         reloader.source_setup = working;
-        assert_eq!(reloader.reload_config(&exporter).await, Reloaded::ReadOutput);
+        assert_eq!(reloader.reload_config(&exporter).await, ReloadResult::Applied);
         assert_eq!(names(&reloader, &exporter), ("after".to_owned(), false, true));
         assert_eq!(reload_metric(&exporter), "lease_exporter_config_last_reload_successful 1");
     }

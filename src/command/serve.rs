@@ -17,7 +17,7 @@ use super::reload::ConfigReloader;
 use super::signals::{self, Signals};
 use super::web_config;
 use super::{Failure, sources};
-use crate::web::config::Watched;
+use crate::web::config::WebConfigWatcher;
 use crate::web::{self, Authenticator, Limits, Listener, Reloader, Router, Settings};
 use crate::{log, panics};
 
@@ -157,11 +157,11 @@ fn serve_until_signalled(arguments: &Arguments) -> Result<(), Failure> {
         router = router.with_reloader(trigger.clone());
     }
     let authenticator = match sources::given(arguments.web_config_file.as_deref()) {
-        None => Authenticator::open(router),
+        None => Authenticator::unrestricted(router),
         Some(file) => {
             let web = load_web_config(file, &exporter)?;
             reloader = reloader.with_web_config(Arc::clone(&web));
-            Authenticator::watched(router, web, sources::random_bytes()?)
+            Authenticator::watching(router, web, sources::random_bytes()?)
         }
     };
     web_config::log_protection(reloader.protection());
@@ -189,12 +189,12 @@ fn serve_until_signalled(arguments: &Arguments) -> Result<(), Failure> {
 }
 
 /// Loads the web configuration for the first time.
-fn load_web_config(file: &Path, exporter: &Exporter) -> Result<Arc<Watched>, Failure> {
-    let web = Watched::first(file).map_err(|error| Failure::Configuration(error.to_string()))?;
+fn load_web_config(file: &Path, exporter: &Exporter) -> Result<Arc<WebConfigWatcher>, Failure> {
+    let web = WebConfigWatcher::new(file).map_err(|error| Failure::Configuration(error.to_string()))?;
     let metrics = exporter.self_metrics().web_config();
     let metrics = metrics.map_err(|error| Failure::System(format!("cannot create metrics: {error}")))?;
-    web.held().warn();
-    Ok(Arc::new(web.telling(metrics)))
+    web.last().log_warnings();
+    Ok(Arc::new(web.with_metrics(metrics)))
 }
 
 /// Runs a command on a runtime whose two threads serve requests; files are read and metrics rendered on blocking threads.
@@ -218,7 +218,7 @@ pub(super) async fn serve(
     settings: Settings,
     shutdown: CancellationToken,
 ) {
-    let authenticator = Authenticator::open(Router::new(exporter, settings));
+    let authenticator = Authenticator::unrestricted(Router::new(exporter, settings));
     web::serve(vec![listener.into()], Arc::new(authenticator), Limits::default(), shutdown).await;
 }
 

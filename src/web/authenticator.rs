@@ -1,4 +1,4 @@
-//! Which requests get to the router, as `--web.config.file` says it.
+//! Applies the web configuration to requests: passwords, the rate limit, and response headers.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -7,124 +7,130 @@ use hyper::body::Body;
 use hyper::header::{AUTHORIZATION, CONNECTION, HOST, HeaderValue, RETRY_AFTER, WWW_AUTHENTICATE};
 use hyper::{Request, StatusCode, Version};
 
-use super::config::{Bucket, Rate, Watched, WebConfig};
+use super::basic_auth::{BasicAuth, LoginResult};
+use super::config::{RateLimit, TokenBucket, WebConfig, WebConfigWatcher};
 use super::connection::ConnectionSlot;
-use super::login::{Login, Verdict};
-use super::reply::{self, Reply};
-use super::rules::{Rules, Since};
-use super::{Content, Router};
+use super::content::Content;
+use super::response::{self, Response};
+use super::router::Router;
 use crate::clock;
 
-/// The paths that anybody may ask for whatever is configured: what restarts an exporter has no password, and need not
-/// learn more than that it runs.
-const OPEN: [&str; 2] = ["/-/healthy", "/-/ready"];
+/// Paths without a password and a rate limit. What restarts the exporter has no password, and learns only that it runs.
+const PUBLIC_PATHS: [&str; 2] = ["/-/healthy", "/-/ready"];
 
-/// A router whose requests are checked first: the password, the rate.
+/// A router behind the web configuration.
 #[derive(Debug)]
 pub struct Authenticator<C> {
     router: Router<C>,
-    rules: Rules,
-    login: Login,
-    bucket: Mutex<Option<Bucket>>,
+    watcher: Option<Arc<WebConfigWatcher>>,
+    /// The configuration without a watcher: no restrictions.
+    unrestricted: Arc<WebConfig>,
+    basic_auth: BasicAuth,
+    bucket: Mutex<Option<TokenBucket>>,
 }
 
-/// A connection that was made under rules that no longer hold. It is closed without an answer, which a client that had
-/// kept it open takes as a reason to connect again.
+/// The web configuration that accepted a connection would not accept it any more. The connection closes without a response,
+/// after which clients connect again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the rules for connections have changed")]
-pub(super) struct Outdated;
+pub(super) struct ConnectionOutdated;
 
 impl<C: Content> Authenticator<C> {
-    /// One that lets every request in.
+    /// Accepts all requests.
     #[must_use]
-    pub fn open(router: Router<C>) -> Self {
-        Self::new(router, Rules::Open(Arc::default()), [0; 32])
+    pub fn unrestricted(router: Router<C>) -> Self {
+        Self::new(router, None, [0; 32])
     }
 
-    /// One that goes by a file. The key, which nobody may know, is of what it remembers.
+    /// Follows a web configuration file. The key must be random and secret.
     #[must_use]
-    pub fn watched(router: Router<C>, watched: Arc<Watched>, key: [u8; 32]) -> Self {
-        Self::new(router, Rules::Watched(watched), key)
+    pub fn watching(router: Router<C>, watcher: Arc<WebConfigWatcher>, key: [u8; 32]) -> Self {
+        Self::new(router, Some(watcher), key)
     }
 
-    fn new(router: Router<C>, rules: Rules, key: [u8; 32]) -> Self {
-        Self { router, rules, login: Login::new(key), bucket: Mutex::default() }
+    fn new(router: Router<C>, watcher: Option<Arc<WebConfigWatcher>>, key: [u8; 32]) -> Self {
+        let basic_auth = BasicAuth::new(key);
+        Self { router, watcher, unrestricted: Arc::default(), basic_auth, bucket: Mutex::default() }
     }
 
-    /// What holds now.
-    pub(super) async fn rules(&self) -> Arc<WebConfig> {
-        self.rules.now().await
+    /// The web configuration in effect.
+    pub(super) async fn config(&self) -> Arc<WebConfig> {
+        match &self.watcher {
+            None => Arc::clone(&self.unrestricted),
+            Some(watcher) => watcher.current().await,
+        }
     }
 
-    /// Answers a request that came on a connection which was let in by these rules.
-    pub(super) async fn answer(
+    /// Responds to a request on a connection that was accepted under the given configuration.
+    pub(super) async fn respond(
         &self,
         request: &Request<impl Body>,
-        entered: &Arc<WebConfig>,
+        accepted_under: &Arc<WebConfig>,
         slot: &ConnectionSlot,
-    ) -> Result<Reply, Outdated> {
-        let rules = self.rules().await;
-        let since = Since::of(entered, &rules);
-        if since == Since::Otherwise {
-            return Err(Outdated);
+    ) -> Result<Response, ConnectionOutdated> {
+        let config = self.config().await;
+        // After a change of the exporter's certificate alone, the client sees the new one when it connects again.
+        let certificate_changed = match (&accepted_under.tls, &config.tls) {
+            _ if Arc::ptr_eq(accepted_under, &config) => false,
+            (None, None) => false,
+            (Some(old), Some(new)) if new.has_access_of(old) => true,
+            _ => return Err(ConnectionOutdated),
+        };
+        let mut response = self.authorized(request, &config, slot).await;
+        for (name, value) in &config.headers {
+            response.headers_mut().insert(name, value.clone());
         }
-        let mut reply = self.admitted(request, &rules, slot).await;
-        for (name, value) in &rules.headers {
-            reply.headers_mut().insert(name, value.clone());
+        if certificate_changed || !request.body().is_end_stream() {
+            // An unread body would be parsed as the next request.
+            response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
         }
-        if since == Since::OtherCertificate || !request.body().is_end_stream() {
-            // What was not read of a body would be taken for the next request.
-            reply.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
-        }
-        Ok(reply)
+        Ok(response)
     }
 
-    async fn admitted(&self, request: &Request<impl Body>, rules: &WebConfig, slot: &ConnectionSlot) -> Reply {
-        // RFC 9112, 3.2. Which name it is does not matter: what is served is the same for every one.
-        if request.version() == Version::HTTP_11 && request.headers().get_all(HOST).iter().count() != 1 {
-            return reply::refusal(StatusCode::BAD_REQUEST, "a request has one Host\n");
+    /// The response of the router, if the request is allowed.
+    async fn authorized(&self, request: &Request<impl Body>, config: &WebConfig, slot: &ConnectionSlot) -> Response {
+        let (path, headers) = (request.uri().path(), request.headers());
+        // RFC 9112 (3.2) requires one Host. Its value does not matter, because every host has the same content.
+        if request.version() == Version::HTTP_11 && headers.get_all(HOST).iter().count() != 1 {
+            return response::text(StatusCode::BAD_REQUEST, "a request has one Host\n");
         }
-        if OPEN.contains(&request.uri().path()) {
-            return self.router.answer(request, slot).await;
+        if PUBLIC_PATHS.contains(&path) {
+            return self.router.respond(request, slot).await;
         }
-        // To refuse a probe would look like a lease that is stalled.
-        if let Some(rate) = rules.rate.filter(|_| !self.router.is_probe(request.uri().path()))
-            && let Err(wait) = self.within(rate)
+        // A rejected probe would count as a stalled lease.
+        if let Some(limit) = config.rate_limit.filter(|_| !self.router.is_probe(path))
+            && let Err(wait) = self.take_token(limit)
         {
-            let mut refused = reply::refusal(StatusCode::TOO_MANY_REQUESTS, "too many requests; try again later\n");
-            refused.headers_mut().insert(RETRY_AFTER, HeaderValue::from(whole_seconds(wait)));
-            return refused;
+            let mut response = response::text(StatusCode::TOO_MANY_REQUESTS, "too many requests; try again later\n");
+            // Rounded up, so that no client retries too early.
+            let seconds = wait.as_secs() + u64::from(wait.subsec_nanos() > 0);
+            response.headers_mut().insert(RETRY_AFTER, HeaderValue::from(seconds));
+            return response;
         }
-        let verdict = match &rules.users {
-            None => Verdict::Admitted,
-            Some(users) => self.login.verdict(users, request.headers(), slot.peer()).await,
+        let login = match &config.users {
+            None => LoginResult::Accepted,
+            Some(users) => self.basic_auth.check(users, headers, slot.peer()).await,
         };
-        match verdict {
-            Verdict::Admitted => self.router.answer(request, slot).await,
-            Verdict::Refused => {
-                // Whoever gave none is asked for one, which is how a browser begins.
-                if request.headers().contains_key(AUTHORIZATION) {
+        match login {
+            LoginResult::Accepted => self.router.respond(request, slot).await,
+            LoginResult::Rejected => {
+                // Browsers send the first request without a password.
+                if headers.contains_key(AUTHORIZATION) {
                     tracing::info!("a login was refused");
                 }
-                let refused = reply::refusal(StatusCode::UNAUTHORIZED, "unauthorized\n");
-                reply::with(refused, WWW_AUTHENTICATE, "Basic realm=\"restricted\", charset=\"UTF-8\"")
+                let response = response::text(StatusCode::UNAUTHORIZED, "unauthorized\n");
+                response::with_header(response, WWW_AUTHENTICATE, "Basic realm=\"restricted\", charset=\"UTF-8\"")
             }
-            Verdict::Busy => reply::error(StatusCode::SERVICE_UNAVAILABLE),
+            LoginResult::Busy => response::busy(),
         }
     }
 
-    /// After how long one may come, if none may now.
-    fn within(&self, rate: Rate) -> Result<(), Duration> {
+    fn take_token(&self, limit: RateLimit) -> Result<(), Duration> {
         let mut bucket = self.bucket.lock().unwrap_or_else(PoisonError::into_inner);
         let bucket = match &mut *bucket {
-            Some(bucket) if bucket.rate() == rate => bucket,
-            other => other.insert(Bucket::new(rate)),
+            Some(bucket) if bucket.limit() == limit => bucket,
+            other => other.insert(TokenBucket::new(limit)),
         };
-        bucket.allows(clock::monotonic())
+        bucket.take(clock::monotonic())
     }
-}
-
-/// So many that nobody comes too early: `Retry-After` knows no less than a second.
-fn whole_seconds(wait: Duration) -> u64 {
-    wait.as_secs() + u64::from(wait.subsec_nanos() > 0)
 }

@@ -10,74 +10,72 @@ use std::task::{Context, Poll};
 use bytes::Bytes;
 use hyper::body::{Body, Frame, SizeHint};
 
-use super::connection::{ConnectionSlot, ResponseGrant, Sending};
+use super::connection::{ConnectionSlot, ResponseGrant, SendGuard};
 use crate::observer::{LazyText, Retained};
 
-/// Pieces that are sent one after the other without being joined.
+/// A body that sends chunks one after the other, without joining them.
 #[derive(Debug)]
 pub struct ResponseBody {
-    pieces: Pieces,
-    /// What a lazy body keeps alive until it is sent.
+    chunks: Chunks,
+    /// The memory that a lazy body keeps alive until it is sent.
     retained: Vec<Retained>,
-    /// The room that it was given for what it retains.
     grant: ResponseGrant,
-    /// Dropped with the body, once all is handed over.
-    _sending: Option<Sending>,
+    _send_guard: Option<SendGuard>,
 }
 
-enum Pieces {
-    /// All of them, which together have so many bytes.
-    Made(VecDeque<Bytes>, u64),
-    /// Each made when it is sent, so their length is not known before.
+enum Chunks {
+    /// All chunks, and the number of bytes left.
+    Ready(VecDeque<Bytes>, u64),
+    /// Each chunk is made when it is sent, so the total length is not known.
     Lazy(Box<dyn Iterator<Item = Bytes> + Send>),
 }
 
-impl fmt::Debug for Pieces {
+impl fmt::Debug for Chunks {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Made(pieces, left) => f.debug_tuple("Made").field(&pieces.len()).field(left).finish(),
+            Self::Ready(chunks, left) => f.debug_tuple("Ready").field(&chunks.len()).field(left).finish(),
             Self::Lazy(_) => f.debug_tuple("Lazy").finish_non_exhaustive(),
         }
     }
 }
 
 impl ResponseBody {
-    fn of(pieces: Pieces) -> Self {
-        Self { pieces, retained: Vec::new(), grant: ResponseGrant::default(), _sending: None }
+    fn new(chunks: Chunks, retained: Vec<Retained>) -> Self {
+        Self { chunks, retained, grant: ResponseGrant::default(), _send_guard: None }
     }
 
-    /// The memory that it keeps alive until it is sent.
+    /// The memory that the body keeps alive until it is sent.
     pub(super) fn retained(&self) -> Vec<Retained> {
-        match &self.pieces {
-            Pieces::Made(pieces, _) => {
-                let of = |piece: &Bytes| Retained { id: piece.as_ptr().addr(), bytes: piece.len() as u64 };
-                pieces.iter().map(of).collect()
+        match &self.chunks {
+            Chunks::Ready(chunks, _) => {
+                let retained = |chunk: &Bytes| Retained { id: chunk.as_ptr().addr(), bytes: chunk.len() as u64 };
+                chunks.iter().map(retained).collect()
             }
-            Pieces::Lazy(_) => self.retained.clone(),
+            Chunks::Lazy(_) => self.retained.clone(),
         }
     }
 
-    /// The same with the room for what it retains.
-    pub(super) fn granted(self, grant: ResponseGrant) -> Self {
+    /// Adds the grant for the memory that the body retains.
+    pub(super) fn with_grant(self, grant: ResponseGrant) -> Self {
         Self { grant, ..self }
     }
 
-    /// The same, about to be sent over a connection. `honest` says that its request was let in.
-    pub(super) fn sent_over(mut self, slot: &Arc<ConnectionSlot>, honest: bool) -> Self {
+    /// Binds the body to the connection that sends it.
+    pub(super) fn with_slot(mut self, slot: &Arc<ConnectionSlot>, accepted: bool) -> Self {
         let grant = std::mem::take(&mut self.grant);
-        Self { _sending: Some(Sending { slot: Arc::clone(slot), grant, honest }), ..self }
+        Self { _send_guard: Some(SendGuard { slot: Arc::clone(slot), grant, accepted }), ..self }
     }
 
-    /// How many bytes are still to be sent, where that is known.
+    /// The number of bytes left to send, if known.
     #[must_use]
     pub const fn len(&self) -> Option<u64> {
-        match &self.pieces {
-            Pieces::Made(_, left) => Some(*left),
-            Pieces::Lazy(_) => None,
+        match &self.chunks {
+            Chunks::Ready(_, left) => Some(*left),
+            Chunks::Lazy(_) => None,
         }
     }
 
-    /// Whether it is known that all is sent.
+    /// Whether it is known that nothing is left to send.
     #[must_use]
     pub const fn is_empty(&self) -> bool {
         matches!(self.len(), Some(0))
@@ -85,28 +83,23 @@ impl ResponseBody {
 }
 
 impl From<Vec<Bytes>> for ResponseBody {
-    fn from(pieces: Vec<Bytes>) -> Self {
-        let left = pieces.iter().map(|piece| piece.len() as u64).sum();
-        // An empty frame would be written as nothing at best.
-        Self::of(Pieces::Made(pieces.into_iter().filter(|piece| !piece.is_empty()).collect(), left))
+    fn from(chunks: Vec<Bytes>) -> Self {
+        let left = chunks.iter().map(|chunk| chunk.len() as u64).sum();
+        // Empty frames would be useless.
+        let chunks = chunks.into_iter().filter(|chunk| !chunk.is_empty()).collect();
+        Self::new(Chunks::Ready(chunks, left), Vec::new())
     }
 }
 
 impl From<LazyText> for ResponseBody {
     fn from(LazyText { pieces, retained }: LazyText) -> Self {
-        Self { retained, ..Self::of(Pieces::Lazy(pieces)) }
-    }
-}
-
-impl From<Bytes> for ResponseBody {
-    fn from(piece: Bytes) -> Self {
-        vec![piece].into()
+        Self::new(Chunks::Lazy(pieces), retained)
     }
 }
 
 impl From<&'static str> for ResponseBody {
     fn from(text: &'static str) -> Self {
-        Bytes::from_static(text.as_bytes()).into()
+        vec![Bytes::from_static(text.as_bytes())].into()
     }
 }
 
@@ -118,16 +111,16 @@ impl Body for ResponseBody {
         mut self: Pin<&mut Self>,
         _context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
-        let piece = match &mut self.pieces {
-            Pieces::Made(pieces, left) => {
-                let piece = pieces.pop_front();
-                *left -= piece.as_ref().map_or(0, |piece| piece.len() as u64);
-                piece
+        let chunk = match &mut self.chunks {
+            Chunks::Ready(chunks, left) => {
+                let chunk = chunks.pop_front();
+                *left -= chunk.as_ref().map_or(0, |chunk| chunk.len() as u64);
+                chunk
             }
-            // An empty chunk would be the end.
-            Pieces::Lazy(pieces) => pieces.find(|piece| !piece.is_empty()),
+            // In chunked encoding, an empty chunk ends the body.
+            Chunks::Lazy(chunks) => chunks.find(|chunk| !chunk.is_empty()),
         };
-        Poll::Ready(piece.map(|piece| Ok(Frame::data(piece))))
+        Poll::Ready(chunk.map(|chunk| Ok(Frame::data(chunk))))
     }
 
     fn is_end_stream(&self) -> bool {

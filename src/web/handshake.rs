@@ -1,4 +1,4 @@
-//! Clients with whom no protection could be agreed on: what is logged of them.
+//! Logs failed TLS handshakes.
 
 use std::io;
 
@@ -6,31 +6,30 @@ use rustls::Error;
 
 use super::connection::Peer;
 
-/// Tells why a connection could not be protected, in words of the exporter's own: what the client sent is not repeated.
-///
-/// Whoever only looks whether the port is open goes away before anything is agreed on, as balancers do all the time.
-pub(super) fn tell(error: &io::Error, peer: Peer) {
+const NO_TLS: &str = "the client does not speak TLS";
+
+/// Logs why a handshake failed. The text never repeats what the client sent. Clients that only connect, as load balancers
+/// do all the time, are logged at debug level.
+pub(super) fn log_failure(error: &io::Error, peer: Peer) {
     match reason(error) {
         None => tracing::debug!(%peer, "a client went away before its connection was protected"),
-        Some(reason) => not_protected(peer, reason),
+        Some(reason) => log_reason(peer, reason),
     }
 }
 
-/// Tells of a client that asked without TLS, which is answered that this is HTTPS.
-pub(super) fn tell_plain(peer: Peer) {
-    not_protected(peer, NO_TLS);
+/// Logs a request without TLS.
+pub(super) fn log_plain_http(peer: Peer) {
+    log_reason(peer, NO_TLS);
 }
 
-const NO_TLS: &str = "the client does not speak TLS";
-
-fn not_protected(peer: Peer, reason: &'static str) {
+fn log_reason(peer: Peer, reason: &'static str) {
     tracing::info!(%peer, reason, "a connection could not be protected");
 }
 
-/// Nothing, if it went away.
+/// `None` if the client closed the connection.
 fn reason(error: &io::Error) -> Option<&'static str> {
-    let told = error.get_ref().and_then(|error| error.downcast_ref::<Error>());
-    Some(match told? {
+    let error = error.get_ref().and_then(|error| error.downcast_ref::<Error>());
+    Some(match error? {
         Error::NoCertificatesPresented => "the client has no certificate",
         Error::InvalidCertificate(_) => "the client's certificate is not accepted",
         Error::AlertReceived(_) => "the client does not accept the exporter's certificate, or gave up otherwise",
@@ -47,7 +46,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_fault_of_a_client_has_words_of_its_own_and_going_away_is_none() {
+    fn each_handshake_error_has_its_own_reason_and_a_closed_connection_has_none() {
         let of = |error: Error| reason(&io::Error::new(io::ErrorKind::InvalidData, error));
         let reasons = [
             of(Error::NoCertificatesPresented),
@@ -56,12 +55,12 @@ mod tests {
             of(Error::InvalidMessage(InvalidMessage::InvalidContentType)),
             of(Error::DecryptError),
         ];
-        let mut told: Vec<_> = reasons.into_iter().flatten().collect();
-        told.sort_unstable();
-        told.dedup();
-        assert_eq!(told.len(), reasons.len());
-        for gone in [io::ErrorKind::UnexpectedEof, io::ErrorKind::ConnectionReset] {
-            assert_eq!(reason(&gone.into()), None);
+        let mut distinct: Vec<_> = reasons.into_iter().flatten().collect();
+        distinct.sort_unstable();
+        distinct.dedup();
+        assert_eq!(distinct.len(), reasons.len());
+        for closed in [io::ErrorKind::UnexpectedEof, io::ErrorKind::ConnectionReset] {
+            assert_eq!(reason(&closed.into()), None);
         }
         assert_eq!(reason(&io::Error::new(io::ErrorKind::UnexpectedEof, "tls handshake eof")), None);
     }

@@ -1,50 +1,51 @@
-//! `/leases/{source}/{lease}/live`: whether the work under a lease stands still, for whatever restarts the scheduler.
+//! `/leases/{source}/{lease}/live`: a liveness probe that fails while the work under a lease is stalled.
 
 use std::time::Duration;
 
 use hyper::StatusCode;
 use tokio::time::{Instant, timeout};
 
-use super::Content;
-use super::reply::{self, Reply};
+use super::content::Content;
+use super::response::{self, Response};
 use crate::lease::State;
 use crate::observer::{NotConfigured, SourceSelection};
 
-/// What its path begins with.
-pub(super) const BEFORE: &str = "/leases/";
-const AFTER: &str = "/live";
+/// The prefix of its path.
+pub(super) const PREFIX: &str = "/leases/";
+const SUFFIX: &str = "/live";
 
-/// How long a probe waits. That of Kubernetes gives up after a second, and takes silence as a reason to restart.
-const PATIENCE: Duration = Duration::from_millis(700);
+/// How long a probe waits for a reading. Probes of Kubernetes time out after a second, and then count as failed.
+const TIMEOUT: Duration = Duration::from_millis(700);
 
-/// What names the lease in a path that asks for this: `source/lease`.
-pub(super) fn named(path: &str) -> Option<&str> {
-    path.strip_prefix(BEFORE)?.strip_suffix(AFTER)
+/// The lease that a path asks for, as `source/lease`, if it is the path of a probe.
+pub(super) fn lease_of(path: &str) -> Option<&str> {
+    path.strip_prefix(PREFIX)?.strip_suffix(SUFFIX)
 }
 
-/// Answers a probe. Only what is certain to be stalled is said to be: what is not known must restart nothing, and that is
-/// so of a lease that is not there, as one is not until it is taken for the first time. A source that is not configured is
-/// a mistake, and so is 404.
+/// Responds to a probe. It fails only if the lease is certainly stalled, because a failure restarts the scheduler. A lease that
+/// does not exist yet is unknown; a source that is not configured is a mistake, and so 404.
 ///
-/// It reads its source as a scrape does and shares its reading, but waits less; a reading that takes longer goes on without it.
-pub(super) async fn answer(content: &impl Content, source: String, lease: &str, deadline: Instant) -> Reply {
-    let chosen = SourceSelection::Named(vec![source]);
-    let observed = match timeout(PATIENCE, content.readings(chosen, deadline)).await {
-        Ok(Ok(observed)) => observed,
-        Ok(Err(NotConfigured)) => return reply::error(StatusCode::NOT_FOUND),
-        Err(_) => return reply::content(reply::TEXT, "unknown\n"),
+/// The probe shares a reading with scrapes. A reading that takes longer than the probe continues without it.
+pub(super) async fn respond(content: &impl Content, source: String, lease: &str, deadline: Instant) -> Response {
+    let selection = SourceSelection::Named(vec![source]);
+    let readings = match timeout(TIMEOUT, content.readings(selection, deadline)).await {
+        Ok(Ok(readings)) => readings,
+        Ok(Err(NotConfigured)) => return response::not_found(),
+        Err(_) => return response::text(StatusCode::OK, "unknown\n"),
     };
-    let Some(snapshot) = observed.first().map(|observed| &observed.snapshot) else {
-        return reply::error(StatusCode::NOT_FOUND);
+    let Some(snapshot) = readings.first().map(|reading| &reading.snapshot) else {
+        return response::not_found();
     };
-    match snapshot.leases.iter().find(|status| *status.lease == *lease).map(|status| status.verdict.state) {
-        Some(State::Stalled) => reply::refusal(StatusCode::SERVICE_UNAVAILABLE, "stalled\n"),
-        Some(State::NoLeader) => reply::content(reply::TEXT, "no_leader\n"),
-        Some(State::Active) => reply::content(reply::TEXT, "active\n"),
-        Some(State::Idle) => reply::content(reply::TEXT, "idle\n"),
-        Some(State::Unknown) => reply::content(reply::TEXT, "unknown\n"),
-        // Whether there is such a lease only the store could say.
-        None if snapshot.health.outcome.is_err() => reply::content(reply::TEXT, "unknown\n"),
-        None => reply::content(reply::TEXT, "unknown: there is no lease of that name\n"),
-    }
+    let state = snapshot.leases.iter().find(|status| *status.lease == *lease).map(|status| status.verdict.state);
+    let text = match state {
+        Some(State::Stalled) => return response::text(StatusCode::SERVICE_UNAVAILABLE, "stalled\n"),
+        Some(State::NoLeader) => "no_leader\n",
+        Some(State::Active) => "active\n",
+        Some(State::Idle) => "idle\n",
+        Some(State::Unknown) => "unknown\n",
+        // Only the store could tell whether the lease exists.
+        None if snapshot.health.outcome.is_err() => "unknown\n",
+        None => "unknown: there is no lease of that name\n",
+    };
+    response::text(StatusCode::OK, text)
 }

@@ -1,103 +1,128 @@
-//! Which path gives what.
+//! Maps paths to what is served, and parses what paths and queries name.
 
-use super::{lifecycle, probe, reply};
+use percent_encoding::percent_decode_str;
+
+use super::{probe, reload, response};
 use crate::expose::page;
+use crate::observer::SourceSelection;
 
-/// What a path gives to GET and HEAD.
+/// What a path serves by GET and HEAD.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Route<'a> {
-    Alive,
-    /// Part of the program: its type, and it.
+    Health,
+    /// A compiled-in file: its content type and content.
     Asset(&'static str, &'static str),
-    /// What names the lease in the path: `source/lease`.
+    /// The probe of a lease, named `source/lease`.
     Probe(&'a str),
-    Shown(Shown<'a>),
+    Resource(Resource<'a>),
 }
 
-/// What is made of a look at the sources.
+/// What is made from readings of the sources.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Shown<'a> {
+pub(super) enum Resource<'a> {
     Metrics,
     LeasesPage,
     LeasePage,
     /// The main part of either page.
-    Live,
-    /// As JSON.
-    Leases,
-    /// As JSON: what names it in the path, `source/lease`.
-    Lease(&'a str),
+    Fragment,
+    LeasesJson,
+    /// One lease, named `source/lease`.
+    LeaseJson(&'a str),
 }
 
-/// Every path of its own but that of the metrics, which is a setting.
+/// All paths but the configurable path of the metrics.
 const FIXED: [(&str, Route<'static>); 9] = [
-    ("/", Route::Shown(Shown::LeasesPage)),
-    ("/lease", Route::Shown(Shown::LeasePage)),
-    ("/live", Route::Shown(Shown::Live)),
-    ("/api/v1/leases", Route::Shown(Shown::Leases)),
-    ("/-/healthy", Route::Alive),
-    ("/-/ready", Route::Alive),
-    ("/style.css", Route::Asset(reply::CSS, page::STYLE)),
-    ("/live.js", Route::Asset(reply::SCRIPT, page::SCRIPT)),
-    ("/favicon.ico", Route::Asset(reply::SVG, page::ICON)),
+    ("/", Route::Resource(Resource::LeasesPage)),
+    ("/lease", Route::Resource(Resource::LeasePage)),
+    ("/live", Route::Resource(Resource::Fragment)),
+    ("/api/v1/leases", Route::Resource(Resource::LeasesJson)),
+    ("/-/healthy", Route::Health),
+    ("/-/ready", Route::Health),
+    ("/style.css", Route::Asset(response::CSS, page::STYLE)),
+    ("/live.js", Route::Asset(response::SCRIPT, page::SCRIPT)),
+    ("/favicon.ico", Route::Asset(response::SVG, page::ICON)),
 ];
 
-/// What stands before the names of a source and a lease.
-const LEASE: &str = "/api/v1/leases/";
+/// The prefix of the path of one lease as JSON.
+const LEASE_PREFIX: &str = "/api/v1/leases/";
 
 impl<'a> Route<'a> {
-    /// Nothing, if there is nothing.
+    /// The route of a path, if there is one.
     pub(super) fn of(path: &'a str, telemetry_path: &str) -> Option<Self> {
-        if path == telemetry_path { Some(Self::Shown(Shown::Metrics)) } else { Self::but_metrics(path) }
+        if path == telemetry_path { Some(Self::Resource(Resource::Metrics)) } else { Self::except_metrics(path) }
     }
 
-    fn but_metrics(path: &'a str) -> Option<Self> {
+    fn except_metrics(path: &'a str) -> Option<Self> {
         let fixed = FIXED.into_iter().find(|(fixed, _)| *fixed == path).map(|(_, route)| route);
         fixed
-            .or_else(|| path.strip_prefix(LEASE).map(|named| Self::Shown(Shown::Lease(named))))
-            .or_else(|| probe::named(path).map(Self::Probe))
+            .or_else(|| path.strip_prefix(LEASE_PREFIX).map(|name| Self::Resource(Resource::LeaseJson(name))))
+            .or_else(|| probe::lease_of(path).map(Self::Probe))
     }
 }
 
-/// Whether a path already gives something else than the metrics.
+/// Whether a path is in use and cannot be the path of the metrics.
 #[must_use]
 pub fn is_taken(path: &str) -> bool {
-    Route::but_metrics(path).is_some() || path == lifecycle::PATH
+    Route::except_metrics(path).is_some() || path == reload::PATH
 }
 
-/// Everything that is served, as paths or what they begin with; but for the path of the metrics.
+/// All paths and path prefixes that are served, except the path of the metrics.
 pub fn paths() -> impl Iterator<Item = &'static str> {
     let fixed = FIXED.into_iter().map(|(path, _)| path);
-    fixed.chain([LEASE, lifecycle::PATH, probe::BEFORE])
+    fixed.chain([LEASE_PREFIX, reload::PATH, probe::PREFIX])
+}
+
+/// The sources selected by a query such as `source=a&source=b`. Other parameters are ignored.
+pub(super) fn selected_sources(query: &str) -> SourceSelection {
+    let pairs = query.split('&').map(|pair| pair.split_once('=').unwrap_or((pair, "")));
+    let names: Vec<String> =
+        pairs.filter(|(key, _)| decode_form(key) == "source").map(|(_, name)| decode_form(name)).collect();
+    if names.is_empty() { SourceSelection::All } else { SourceSelection::Named(names) }
+}
+
+/// The names of a source and a lease in `source/lease`. The name of the lease may contain slashes.
+pub(super) fn lease_name(path: &str) -> Option<(String, String)> {
+    let (source, lease) = path.split_once('/')?;
+    Some((percent_decode(source)?, percent_decode(lease)?))
+}
+
+/// Decodes `application/x-www-form-urlencoded` text. Invalid UTF-8 gives an empty text, which names no source.
+fn decode_form(text: &str) -> String {
+    percent_decode(&text.replace('+', " ")).unwrap_or_default()
+}
+
+fn percent_decode(text: &str) -> Option<String> {
+    percent_decode_str(text).decode_utf8().ok().map(std::borrow::Cow::into_owned)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    /// A new route has to be named here, and then be listed.
+    /// The match fails to compile for a new route, which then has to be listed below.
     const fn name(route: Route<'_>) -> &'static str {
         match route {
-            Route::Alive => "alive",
+            Route::Health => "alive",
             Route::Asset(..) => "asset",
-            Route::Shown(Shown::Live) => "live",
+            Route::Resource(Resource::Fragment) => "live",
             Route::Probe(_) => "probe",
-            Route::Shown(Shown::Metrics) => "metrics",
-            Route::Shown(Shown::LeasesPage) => "page of leases",
-            Route::Shown(Shown::LeasePage) => "page of a lease",
-            Route::Shown(Shown::Leases) => "leases",
-            Route::Shown(Shown::Lease(_)) => "lease",
+            Route::Resource(Resource::Metrics) => "metrics",
+            Route::Resource(Resource::LeasesPage) => "page of leases",
+            Route::Resource(Resource::LeasePage) => "page of a lease",
+            Route::Resource(Resource::LeasesJson) => "leases",
+            Route::Resource(Resource::LeaseJson(_)) => "lease",
         }
     }
 
     #[test]
     fn every_route_is_listed_by_its_path() {
         let of = |path: &'static str| match path {
-            lifecycle::PATH => "reload",
-            // What begins with it has to end in something too.
-            probe::BEFORE => Route::but_metrics("/leases/source/lease/live").map_or("none", name),
-            path => Route::but_metrics(path).map_or("none", name),
+            reload::PATH => "reload",
+            // The path of a probe also has a suffix.
+            probe::PREFIX => Route::except_metrics("/leases/source/lease/live").map_or("none", name),
+            path => Route::except_metrics(path).map_or("none", name),
         };
-        let mut listed: Vec<_> = paths().map(of).chain([name(Route::Shown(Shown::Metrics))]).collect();
+        let mut listed: Vec<_> = paths().map(of).chain([name(Route::Resource(Resource::Metrics))]).collect();
         listed.sort_unstable();
         listed.dedup();
         let all = [
@@ -113,5 +138,41 @@ mod tests {
             "reload",
         ];
         assert_eq!(listed, all);
+    }
+
+    #[test]
+    fn a_query_names_sources_and_everything_else_in_it_is_ignored() {
+        let named = |names: &[&str]| SourceSelection::Named(names.iter().map(|&name| name.to_owned()).collect());
+        for (query, chosen) in [
+            ("", SourceSelection::All),
+            ("any=query&sources=a&Source=a", SourceSelection::All),
+            ("source=a", named(&["a"])),
+            ("x=1&source=a&y&source=b&source=a", named(&["a", "b", "a"])),
+            ("s%6Furce=a%2Db+c", named(&["a-b c"])),
+            ("source", named(&[""])),
+            ("source=%ff", named(&[""])),
+            ("source=a=b", named(&["a=b"])),
+            ("&&=&source=%", named(&["%"])),
+        ] {
+            assert_eq!(selected_sources(query), chosen, "{query:?}");
+        }
+    }
+
+    #[test]
+    fn a_path_names_a_source_and_a_lease_whatever_characters_that_has() {
+        for (path, named) in [
+            ("documents/planner", Some(("documents", "planner"))),
+            ("k8s/kube-system/scheduler", Some(("k8s", "kube-system/scheduler"))),
+            ("k8s/kube-system%2Fscheduler", Some(("k8s", "kube-system/scheduler"))),
+            ("a/%E6%97%A5+%22", Some(("a", "日+\""))),
+            ("a/../b", Some(("a", "../b"))),
+            ("a//", Some(("a", "/"))),
+            ("a/", Some(("a", ""))),
+            ("a/%ff", None),
+            ("a", None),
+            ("", None),
+        ] {
+            assert_eq!(lease_name(path), named.map(|(source, lease)| (source.to_owned(), lease.to_owned())), "{path}");
+        }
     }
 }

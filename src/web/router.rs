@@ -1,4 +1,4 @@
-//! The router: which response a request gets, and what it takes to make it.
+//! Routes requests, and makes the responses within the limits of requests and memory.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -8,35 +8,33 @@ use hyper::{HeaderMap, Method, Request, StatusCode};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::{Instant, timeout_at};
 
-use super::accept::{self, Accepted};
 use super::connection::ConnectionSlot;
-use super::encoding::encoding;
-use super::lifecycle::{self, Reloader};
-use super::live::{Fragment, Fragments};
-use super::rendering::Rendering;
-use super::reply::{self, Reply};
-use super::route::{Route, Shown};
+use super::content::{Content, Scrape};
+use super::fragment::{Fragment, FragmentCache};
+use super::negotiation::{encoding, metrics_format};
+use super::probe;
+use super::reload::{self, Reloader};
+use super::render_pool::RenderPool;
+use super::response::{self, Response};
+use super::route::{Resource, Route, lease_name, selected_sources};
 use super::scrape_timeout::ScrapeTimeout;
-use super::{Content, Scrape, asked, probe};
 use crate::clock;
 use crate::expose::page::{ObservedSource, PageClock, RenderedPage, View};
 use crate::expose::{Encoding, json, page};
 use crate::observer::{self, EncodedText, NotConfigured, PartialView, SourceSelection, WaitLimit, encoded};
 
-/// How the router is set up.
+/// The settings of a router.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Settings {
-    /// The path of the metrics; `/metrics` by default. It begins with a slash, and must be none that
-    /// [`is_taken`](super::is_taken).
+    /// The path of the metrics. It begins with a slash, and must not be [taken](super::is_taken).
     pub telemetry_path: String,
-    /// How many requests may look at sources at once; 0 for no limit. As with other exporters, what is beyond is
-    /// refused, not queued.
+    /// The number of requests that may read sources at once; 0 for no limit. More are rejected, as by other exporters.
     pub max_requests: usize,
-    /// How long to look at sources for a request that does not say.
-    pub patience: Duration,
-    /// How long to look at sources at the most, whatever a request says.
-    pub most_patience: Duration,
-    /// Whether there are probes of single leases.
+    /// How long sources are read for a request without a scrape timeout.
+    pub default_timeout: Duration,
+    /// How long sources are read for any request.
+    pub max_timeout: Duration,
+    /// Whether probes of leases are served.
     pub probes: bool,
 }
 
@@ -45,14 +43,14 @@ impl Default for Settings {
         Self {
             telemetry_path: "/metrics".to_owned(),
             max_requests: 40,
-            patience: Duration::from_secs(10),
-            most_patience: Duration::from_secs(120),
+            default_timeout: Duration::from_secs(10),
+            max_timeout: Duration::from_secs(120),
             probes: false,
         }
     }
 }
 
-/// Makes the response to a request, whichever address it came to.
+/// Responds to requests.
 #[derive(Debug)]
 pub struct Router<C> {
     content: Arc<C>,
@@ -61,36 +59,45 @@ pub struct Router<C> {
     requests: Option<Arc<Semaphore>>,
     probes: bool,
     reloader: Option<Reloader>,
-    fragments: Fragments,
-    rendering: Rendering,
+    fragments: FragmentCache,
+    render_pool: RenderPool,
+}
+
+/// A request for a resource.
+struct ResourceRequest<'a> {
+    resource: Resource<'a>,
+    headers: &'a HeaderMap,
+    query: &'a str,
+    encoding: Encoding,
+    deadline: Instant,
 }
 
 impl<C: Content> Router<C> {
     /// A router that serves this content.
     #[must_use]
     pub fn new(content: Arc<C>, settings: Settings) -> Self {
-        let Settings { telemetry_path, max_requests, patience, most_patience, probes } = settings;
+        let Settings { telemetry_path, max_requests, default_timeout, max_timeout, probes } = settings;
         Self {
             content,
             telemetry_path,
-            scrape_timeout: ScrapeTimeout { by_default: patience, at_most: most_patience },
-            fragments: Fragments::default(),
-            rendering: Rendering::default(),
+            scrape_timeout: ScrapeTimeout { default: default_timeout, max: max_timeout },
             requests: (max_requests > 0).then(|| Arc::new(Semaphore::new(max_requests.min(Semaphore::MAX_PERMITS)))),
             probes,
             reloader: None,
+            fragments: FragmentCache::default(),
+            render_pool: RenderPool::default(),
         }
     }
 
-    /// The same router, where the configuration can be loaded again by a request.
+    /// Allows reloading the configuration by request.
     #[must_use]
     pub fn with_reloader(self, reloader: Reloader) -> Self {
         Self { reloader: Some(reloader), ..self }
     }
 
     #[cfg(test)]
-    pub(super) fn rendering(&self) -> Rendering {
-        self.rendering.clone()
+    pub(super) fn render_pool(&self) -> RenderPool {
+        self.render_pool.clone()
     }
 
     /// Whether this is the path of a probe.
@@ -98,212 +105,211 @@ impl<C: Content> Router<C> {
         self.probes && matches!(Route::of(path, &self.telemetry_path), Some(Route::Probe(_)))
     }
 
-    /// Answers a request that was let in over this connection. Its body is not read.
-    pub(super) async fn answer(&self, request: &Request<impl Body>, slot: &ConnectionSlot) -> Reply {
-        if request.uri().path() == lifecycle::PATH {
-            return lifecycle::answer(self.reloader.as_ref(), request.method(), request.headers()).await;
+    /// Responds to an authorized request. Its body is not read.
+    pub(super) async fn respond(&self, request: &Request<impl Body>, slot: &ConnectionSlot) -> Response {
+        let (path, method, headers) = (request.uri().path(), request.method(), request.headers());
+        if path == reload::PATH {
+            return reload::respond(self.reloader.as_ref(), method, headers).await;
         }
-        match Route::of(request.uri().path(), &self.telemetry_path) {
-            None => reply::error(StatusCode::NOT_FOUND),
-            Some(Route::Probe(_)) if !self.probes => reply::error(StatusCode::NOT_FOUND),
-            Some(_) if !matches!(*request.method(), Method::GET | Method::HEAD) => {
-                reply::error(StatusCode::METHOD_NOT_ALLOWED)
-            }
-            Some(Route::Alive) => reply::content(reply::TEXT, "OK\n"),
-            Some(Route::Asset(content_type, body)) => reply::asset(content_type, body),
-            // A probe is not counted: to refuse it would look like a lease that is stalled.
-            Some(Route::Probe(named)) => self.probe(named, request.headers()).await,
-            Some(Route::Shown(shown)) => self.show(shown, request, slot).await.unwrap_or_else(Refused::reply),
+        let Some(route) = Route::of(path, &self.telemetry_path) else { return response::not_found() };
+        if matches!(route, Route::Probe(_)) && !self.probes {
+            return response::not_found();
         }
+        if !matches!(*method, Method::GET | Method::HEAD) {
+            return response::method_not_allowed("only GET and HEAD are allowed here\n", "GET, HEAD");
+        }
+        let resource = match route {
+            Route::Health => return response::text(StatusCode::OK, "OK\n"),
+            Route::Asset(content_type, body) => return response::asset(content_type, body),
+            // Probes are not limited: a rejected probe would count as a stalled lease.
+            Route::Probe(name) => return self.probe(name, headers).await,
+            Route::Resource(resource) => resource,
+        };
+        let request = ResourceRequest {
+            resource,
+            headers,
+            query: request.uri().query().unwrap_or_default(),
+            encoding: encoding(headers),
+            deadline: Instant::now() + self.scrape_timeout.of(headers),
+        };
+        let head = if *method == Method::HEAD { self.head(&request) } else { None };
+        let response = match head {
+            Some(response) => response,
+            None => self.resource_within_budget(&request, slot).await,
+        };
+        response.unwrap_or_else(RequestError::respond)
     }
 
-    /// The answer, as soon as responses that are on their way leave room for what it retains.
-    async fn show(
+    /// Makes a response as soon as the budget has room for the memory that it retains.
+    async fn resource_within_budget(
         &self,
-        shown: Shown<'_>,
-        request: &Request<impl Body>,
+        request: &ResourceRequest<'_>,
         slot: &ConnectionSlot,
-    ) -> Result<Reply, Refused> {
-        let (headers, query) = (request.headers(), request.uri().query().unwrap_or_default());
-        if request.method() == Method::HEAD
-            && let Some(reply) = self.unread(shown, headers, query)
-        {
-            return reply;
-        }
-        let deadline = Instant::now() + self.scrape_timeout.of(headers);
-        let (budget, mut turn) = (slot.budget(), None);
+    ) -> Result<Response, RequestError> {
+        let (budget, mut ticket) = (slot.budget(), None);
         loop {
-            // Held until the response is made, and neither while it waits nor until it is sent: otherwise a few clients that
-            // do not read would keep out all others. What is being sent is bounded by its budget.
-            let permit = if matches!(shown, Shown::Live) {
-                Some(self.fragments.turn(deadline).await.ok_or(Refused::TooMany)?)
-            } else {
-                self.permit()?
+            // The permit is held only while the response is made. If it were held until the response is sent, a few clients
+            // that do not read would block all others. The budget bounds the responses being sent.
+            let permit = self.permit(request).await?;
+            let response = self.resource(request).await?;
+            let retained = response.body().retained();
+            let limit = match budget.admit(slot.peer(), &retained, ticket.as_ref()) {
+                Ok(grant) => return Ok(response.map(|body| body.with_grant(grant))),
+                Err(limit) => limit,
             };
-            let reply = self.made(shown, headers, query, deadline).await?;
-            let retained = reply.body().retained();
-            let shortage = match budget.admit(slot.peer(), &retained, turn.as_ref()) {
-                Ok(grant) => return Ok(reply.map(|body| body.granted(grant))),
-                Err(shortage) => shortage,
-            };
-            drop(permit);
-            // It is made again: one that waits must hold nothing.
-            drop(reply);
-            turn = Some(
-                timeout_at(deadline, budget.room(slot.peer(), turn, shortage)).await.map_err(|_| Refused::TooMany)?,
-            );
+            // A request that waits must hold nothing, so the response is made again afterwards.
+            drop((permit, response));
+            let room = timeout_at(request.deadline, budget.wait_for_room(slot.peer(), ticket, limit));
+            ticket = Some(room.await.map_err(|_| RequestError::Busy)?);
         }
     }
 
-    async fn made(
-        &self,
-        shown: Shown<'_>,
-        headers: &HeaderMap,
-        query: &str,
-        deadline: Instant,
-    ) -> Result<Reply, Refused> {
-        let encoding = encoding(headers);
-        match shown {
-            Shown::Metrics => self.metrics(headers, asked::sources(query), encoding, deadline).await,
-            Shown::Leases => self.leases(asked::sources(query), encoding, deadline).await,
-            Shown::Lease(named) => self.lease(named, encoding, deadline).await,
-            Shown::LeasesPage => self.page(View::list(query), encoding, deadline).await,
-            Shown::LeasePage => self.page(View::lease(query), encoding, deadline).await,
-            Shown::Live => self.live(View::live(query), headers, encoding, deadline).await,
+    async fn resource(&self, request: &ResourceRequest<'_>) -> Result<Response, RequestError> {
+        match request.resource {
+            Resource::Metrics => self.metrics(request).await,
+            Resource::LeasesJson => self.leases_json(request).await,
+            Resource::LeaseJson(name) => self.lease_json(name, request).await,
+            Resource::LeasesPage => self.page(View::list(request.query), request).await,
+            Resource::LeasePage => self.page(View::lease(request.query), request).await,
+            Resource::Fragment => self.fragment(View::live(request.query), request).await,
         }
     }
 
-    /// What HEAD answers where no source has to be read for it; otherwise nothing.
-    fn unread(&self, shown: Shown<'_>, headers: &HeaderMap, query: &str) -> Option<Result<Reply, Refused>> {
-        let unmade = EncodedText::Plain(Vec::new());
-        let (sources, reply) = match shown {
-            Shown::Metrics => (asked::sources(query), reply::metrics(accept::accepted(headers).content_type, unmade)),
-            Shown::Leases => (asked::sources(query), reply::json(unmade)),
-            Shown::LeasesPage => (SourceSelection::All, reply::page(true, unmade)),
-            Shown::Live => (SourceSelection::All, reply::fragment(unmade, None)),
-            // Whether there is such a lease only its source can say.
-            Shown::Lease(_) | Shown::LeasePage => return None,
+    /// The response to HEAD, if it can be made without reading a source.
+    fn head(&self, request: &ResourceRequest<'_>) -> Option<Result<Response, RequestError>> {
+        let empty = EncodedText::Plain(Vec::new());
+        let (sources, response) = match request.resource {
+            Resource::Metrics => {
+                let content_type = metrics_format(request.headers).content_type;
+                (selected_sources(request.query), response::metrics(content_type, empty))
+            }
+            Resource::LeasesJson => (selected_sources(request.query), response::json(empty)),
+            Resource::LeasesPage | Resource::Fragment => (SourceSelection::All, response::html(StatusCode::OK, empty)),
+            // The status depends on whether the lease exists.
+            Resource::LeaseJson(_) | Resource::LeasePage => return None,
         };
-        Some(self.content.configured(&sources).map(|()| reply::unmade(reply)).map_err(Refused::from))
+        let configured = self.content.configured(&sources);
+        Some(configured.map(|()| response::without_length(response)).map_err(RequestError::from))
     }
 
-    async fn metrics(
-        &self,
-        headers: &HeaderMap,
-        sources: SourceSelection,
-        encoding: Encoding,
-        deadline: Instant,
-    ) -> Result<Reply, Refused> {
-        let Accepted { format, content_type } = accept::accepted(headers);
-        let body = self.content.metrics(Scrape { sources, format, encoding }, deadline).await?;
-        Ok(reply::metrics(content_type, body))
+    async fn metrics(&self, request: &ResourceRequest<'_>) -> Result<Response, RequestError> {
+        let media_type = metrics_format(request.headers);
+        let (sources, encoding) = (selected_sources(request.query), request.encoding);
+        let scrape = Scrape { sources, format: media_type.format, encoding };
+        let body = self.content.metrics(scrape, request.deadline).await?;
+        Ok(response::metrics(media_type.content_type, body))
     }
 
-    async fn leases(&self, sources: SourceSelection, encoding: Encoding, deadline: Instant) -> Result<Reply, Refused> {
-        let readings = self.content.readings(sources, deadline).await?;
-        observer::json(&readings, encoding).await.map(reply::json).ok_or(Refused::NotRendered)
+    async fn leases_json(&self, request: &ResourceRequest<'_>) -> Result<Response, RequestError> {
+        let readings = self.content.readings(selected_sources(request.query), request.deadline).await?;
+        let json = observer::json(&readings, request.encoding).await.ok_or(RequestError::RenderFailed)?;
+        Ok(response::json(json))
     }
 
-    async fn lease(&self, named: &str, encoding: Encoding, deadline: Instant) -> Result<Reply, Refused> {
-        let (source, lease) = asked::lease(named).ok_or(Refused::NoSuchLease)?;
-        let readings = self.content.readings(SourceSelection::Named(vec![source]), deadline).await?;
+    async fn lease_json(&self, name: &str, request: &ResourceRequest<'_>) -> Result<Response, RequestError> {
+        let (source, lease) = lease_name(name).ok_or(RequestError::UnknownLease)?;
+        let readings = self.content.readings(SourceSelection::Named(vec![source]), request.deadline).await?;
         let json = readings.first().and_then(|reading| json::lease_to_vec(&reading.snapshot, &lease));
-        let json = json.ok_or(Refused::NoSuchLease)?.map_err(Refused::json)?;
-        Ok(reply::json(encoded(vec![json.into()], encoding)))
+        let json = json.ok_or(RequestError::UnknownLease)?.map_err(|error| {
+            tracing::error!(%error, "the JSON could not be rendered");
+            RequestError::RenderFailed
+        })?;
+        Ok(response::json(encoded(vec![json.into()], request.encoding)))
     }
 
-    async fn page(&self, view: View, encoding: Encoding, deadline: Instant) -> Result<Reply, Refused> {
-        let partial_views = partial_views(&*self.content, &view, WaitLimit::LastReadDuration, deadline).await;
-        let (sources, telemetry_path) = (self.content.sources(), self.telemetry_path.clone());
+    async fn page(&self, view: View, request: &ResourceRequest<'_>) -> Result<Response, RequestError> {
+        let partial_views = self.partial_views(&view, WaitLimit::LastReadDuration, request.deadline).await;
+        let (sources, telemetry_path, encoding) =
+            (self.content.sources(), self.telemetry_path.clone(), request.encoding);
+        self.render(move || {
+            let page = page::page(&view, &page_sources(&partial_views), &sources, now(), &telemetry_path);
+            page.map(|RenderedPage { html, found }| {
+                let status = if found { StatusCode::OK } else { StatusCode::NOT_FOUND };
+                response::html(status, encoded(vec![html.into()], encoding))
+            })
+        })
+        .await
+    }
+
+    /// Waits only briefly for sources, because the script of the page soon asks again.
+    async fn fragment(&self, view: View, request: &ResourceRequest<'_>) -> Result<Response, RequestError> {
+        let partial_views = self.partial_views(&view, WaitLimit::Short, request.deadline).await;
+        let encoding = request.encoding;
+        if let Some(fragment) = self.fragments.get(&view, encoding, &partial_views) {
+            return Ok(fragment.respond(request.headers));
+        }
+        let (rendered_view, rendered_sources) = (view.clone(), partial_views.clone());
         let render = move || {
-            let page = page::page(&view, &looks(&partial_views), &sources, now(), &telemetry_path);
-            page.map(|RenderedPage { html, found }| reply::page(found, encoded(vec![html.into()], encoding)))
+            let html = page::main(&rendered_view, &page_sources(&rendered_sources), now());
+            html.map(|html| Arc::new(Fragment::new(html, encoding)))
         };
-        let page = self.rendering.of(render).await.ok_or(Refused::NotRendered)?;
-        page.map_err(Refused::page)
+        let fragment = self.render(render).await?;
+        self.fragments.insert(view, encoding, &partial_views, &fragment);
+        Ok(fragment.respond(request.headers))
     }
 
-    /// The main part of a page. Its script asks again soon, so it waits for no source longer than a moment.
-    async fn live(
+    async fn render<T: Send + 'static, E: std::fmt::Display + Send + 'static>(
         &self,
-        view: View,
-        headers: &HeaderMap,
-        encoding: Encoding,
-        deadline: Instant,
-    ) -> Result<Reply, Refused> {
-        let partial_views = partial_views(&*self.content, &view, WaitLimit::Short, deadline).await;
-        if let Some(fragment) = self.fragments.rendered(&view, encoding, &partial_views) {
-            return Ok(fragment.reply(headers));
-        }
-        let (shown, looked_at) = (view.clone(), partial_views.clone());
-        let render = move || {
-            let main = page::main(&shown, &looks(&looked_at), now()).map_err(Refused::page)?;
-            Ok::<_, Refused>(Arc::new(Fragment::new(main, encoding)))
-        };
-        let fragment = self.rendering.of(render).await.ok_or(Refused::NotRendered)??;
-        self.fragments.keep(view, encoding, &partial_views, &fragment);
-        Ok(fragment.reply(headers))
+        render: impl FnOnce() -> Result<T, E> + Send + 'static,
+    ) -> Result<T, RequestError> {
+        let rendered = self.render_pool.run(render).await.ok_or(RequestError::RenderFailed)?;
+        rendered.map_err(|error| {
+            tracing::error!(%error, "the page could not be rendered");
+            RequestError::RenderFailed
+        })
     }
 
-    async fn probe(&self, named: &str, headers: &HeaderMap) -> Reply {
-        let Some((source, lease)) = asked::lease(named) else {
-            return reply::error(StatusCode::NOT_FOUND);
-        };
+    async fn probe(&self, name: &str, headers: &HeaderMap) -> Response {
+        let Some((source, lease)) = lease_name(name) else { return response::not_found() };
         let deadline = Instant::now() + self.scrape_timeout.of(headers);
-        probe::answer(&*self.content, source, &lease, deadline).await
+        probe::respond(&*self.content, source, &lease, deadline).await
     }
 
-    /// A permit to look at sources; `Ok(None)` where there is no limit.
-    fn permit(&self) -> Result<Option<OwnedSemaphorePermit>, Refused> {
+    /// A permit to read sources, or `None` if there is no limit.
+    async fn permit(&self, request: &ResourceRequest<'_>) -> Result<Option<OwnedSemaphorePermit>, RequestError> {
+        if matches!(request.resource, Resource::Fragment) {
+            return self.fragments.permit(request.deadline).await.map(Some).ok_or(RequestError::Busy);
+        }
         let permit = self.requests.as_ref().map(|requests| Arc::clone(requests).try_acquire_owned());
-        permit.transpose().map_err(|_| Refused::TooMany)
+        permit.transpose().map_err(|_| RequestError::Busy)
+    }
+
+    /// The sources that a view shows. Empty if it names one that is not configured.
+    async fn partial_views(&self, view: &View, wait_limit: WaitLimit, deadline: Instant) -> Vec<PartialView> {
+        let named = view.source().map(|source| SourceSelection::Named(vec![source.to_owned()]));
+        let sources = named.unwrap_or(SourceSelection::All);
+        self.content.partial_views(sources, wait_limit, deadline).await.unwrap_or_default()
     }
 }
 
-/// Why there is nothing to show.
+/// Why a resource cannot be served.
 #[derive(Clone, Copy, Debug)]
-enum Refused {
-    TooMany,
-    NoSuchSource,
-    NoSuchLease,
-    NotRendered,
+enum RequestError {
+    Busy,
+    UnknownSource,
+    UnknownLease,
+    RenderFailed,
 }
 
-impl From<NotConfigured> for Refused {
+impl From<NotConfigured> for RequestError {
     fn from(_: NotConfigured) -> Self {
-        Self::NoSuchSource
+        Self::UnknownSource
     }
 }
 
-impl Refused {
-    fn json(error: serde_json::Error) -> Self {
-        tracing::error!(%error, "the JSON could not be rendered");
-        Self::NotRendered
-    }
-
-    fn page(error: impl std::fmt::Display) -> Self {
-        tracing::error!(%error, "the page could not be rendered");
-        Self::NotRendered
-    }
-
-    fn reply(self) -> Reply {
+impl RequestError {
+    fn respond(self) -> Response {
         match self {
-            Self::TooMany => reply::error(StatusCode::SERVICE_UNAVAILABLE),
-            Self::NoSuchSource => reply::unknown("no source of that name\n"),
-            Self::NoSuchLease => reply::unknown("no lease of that name\n"),
-            Self::NotRendered => reply::error(StatusCode::INTERNAL_SERVER_ERROR),
+            Self::Busy => response::busy(),
+            Self::UnknownSource => response::text(StatusCode::NOT_FOUND, "no source of that name\n"),
+            Self::UnknownLease => response::text(StatusCode::NOT_FOUND, "no lease of that name\n"),
+            Self::RenderFailed => response::internal_error(),
         }
     }
 }
 
-/// What is known of the sources that a view shows. No other is looked at, and none if the one that it names is none.
-async fn partial_views(content: &impl Content, view: &View, waiting: WaitLimit, deadline: Instant) -> Vec<PartialView> {
-    let sources = view.source().map_or(SourceSelection::All, |source| SourceSelection::Named(vec![source.to_owned()]));
-    content.partial_views(sources, waiting, deadline).await.unwrap_or_default()
-}
-
-/// The latest look at each source, as the page wants it.
-fn looks(partial_views: &[PartialView]) -> Vec<ObservedSource<'_>> {
+/// The sources as the page renders them.
+fn page_sources(partial_views: &[PartialView]) -> Vec<ObservedSource<'_>> {
     partial_views
         .iter()
         .map(|PartialView { snapshot, history, at, unanswered }| ObservedSource {

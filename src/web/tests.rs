@@ -17,7 +17,7 @@ use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
-use super::config::Watched;
+use super::config::WebConfigWatcher;
 use super::{Authenticator, Limits, Router, Settings, is_taken, serve};
 use content::Fake;
 
@@ -30,7 +30,7 @@ struct Server {
 
 impl Server {
     async fn start(content: Fake, settings: Settings, limits: Limits) -> Self {
-        Self::behind(Authenticator::open(Router::new(Arc::new(content), settings)), limits).await
+        Self::behind(Authenticator::unrestricted(Router::new(Arc::new(content), settings)), limits).await
     }
 
     async fn behind(authenticator: Authenticator<Fake>, limits: Limits) -> Self {
@@ -43,9 +43,9 @@ impl Server {
 
     /// One that goes by a web configuration.
     async fn watched(file: &Path, limits: Limits) -> Self {
-        let watched = Watched::first(file).unwrap();
+        let watched = WebConfigWatcher::new(file).unwrap();
         let router = Router::new(Arc::new(Fake::plain()), Settings::default());
-        Self::behind(Authenticator::watched(router, Arc::new(watched), [7; 32]), limits).await
+        Self::behind(Authenticator::watching(router, Arc::new(watched), [7; 32]), limits).await
     }
 
     async fn with(content: Fake) -> Self {

@@ -1,30 +1,34 @@
-//! Versions, cipher suites and curves by the names that Go gives them.
+//! TLS versions, cipher suites and curves, by their names in Go's `crypto/tls`.
 
 use rustls::crypto::{CryptoProvider, SupportedKxGroup, ring};
 use rustls::{NamedGroup, SupportedCipherSuite, SupportedProtocolVersion, version};
 
-use super::problem::{Faults, Problem};
-use super::raw::{RawTls, Text, given};
+use super::problem::{Problem, Problems};
+use super::raw::{RawTls, Text, non_blank};
 use crate::diagnostic::QuotedValue;
 
 const CURVES: [(&str, NamedGroup); 3] =
     [("CurveP256", NamedGroup::secp256r1), ("CurveP384", NamedGroup::secp384r1), ("X25519", NamedGroup::X25519)];
 
 /// The versions from `min_version` to `max_version`.
-pub(super) fn versions(tls: &RawTls, faults: &mut Faults) -> Vec<&'static SupportedProtocolVersion> {
-    let min = chosen("min_version", given(tls.min_version.clone()), faults).unwrap_or(&version::TLS12);
-    let max = chosen("max_version", given(tls.max_version.clone()), faults).unwrap_or(&version::TLS13);
+pub(super) fn versions(tls: &RawTls, problems: &mut Problems) -> Vec<&'static SupportedProtocolVersion> {
+    let min = parse_version("min_version", &tls.min_version, problems).unwrap_or(&version::TLS12);
+    let max = parse_version("max_version", &tls.max_version, problems).unwrap_or(&version::TLS13);
     let (from, to) = (u16::from(min.version), u16::from(max.version));
     if from > to {
         let line = tls.min_version.as_ref().map_or(1, |text| text.referenced.line());
-        faults.note(line, Problem::NoVersion);
+        problems.note(line, Problem::NoVersion);
     }
-    let within = |version: &&SupportedProtocolVersion| (from..=to).contains(&u16::from(version.version));
-    [&version::TLS13, &version::TLS12].into_iter().filter(within).collect()
+    let is_allowed = |version: &&SupportedProtocolVersion| (from..=to).contains(&u16::from(version.version));
+    [&version::TLS13, &version::TLS12].into_iter().filter(is_allowed).collect()
 }
 
-fn chosen(key: &'static str, text: Option<Text>, faults: &mut Faults) -> Option<&'static SupportedProtocolVersion> {
-    let text = text?;
+fn parse_version(
+    key: &'static str,
+    text: &Option<Text>,
+    problems: &mut Problems,
+) -> Option<&'static SupportedProtocolVersion> {
+    let text = non_blank(text)?;
     let problem = match text.value.as_str() {
         "TLS12" => return Some(&version::TLS12),
         "TLS13" => return Some(&version::TLS13),
@@ -32,49 +36,50 @@ fn chosen(key: &'static str, text: Option<Text>, faults: &mut Faults) -> Option<
         "TLS11" => Problem::OldVersion { key, value: "TLS11" },
         other => Problem::Choice { key, value: QuotedValue::new(other), known: "TLS12 or TLS13" },
     };
-    faults.note(text.referenced.line(), problem);
+    problems.note(text.referenced.line(), problem);
     None
 }
 
-/// The one implementation of cryptography, with the suites and curves that are asked for, in that order.
-pub(super) fn provider(tls: &RawTls, faults: &mut Faults) -> CryptoProvider {
+/// The `ring` provider, restricted to the configured cipher suites and curves, in the configured order.
+pub(super) fn provider(tls: &RawTls, problems: &mut Problems) -> CryptoProvider {
     let mut provider = ring::default_provider();
-    if let Some(suites) = tls.cipher_suites.as_ref().filter(|suites| !suites.is_empty()) {
-        // As in Go, those of TLS 1.3 are always all there, and naming them changes nothing.
-        let (of_13, of_12): (Vec<_>, Vec<_>) =
+    if let Some(names) = tls.cipher_suites.as_ref().filter(|names| !names.is_empty()) {
+        // As in Go, the suites of TLS 1.3 are always enabled, and naming them has no effect.
+        let (tls13, tls12): (Vec<_>, Vec<_>) =
             provider.cipher_suites.iter().partition(|suite| matches!(suite, SupportedCipherSuite::Tls13(_)));
-        let known = || of_12.iter().map(name).collect::<Vec<_>>().join(", ");
-        let mut wanted: Vec<SupportedCipherSuite> = of_13.clone();
-        for text in suites {
-            if let Some(suite) = of_12.iter().find(|suite| name(suite) == text.value) {
-                wanted.push(*suite);
-            } else if !of_13.iter().any(|suite| name(suite) == text.value) {
-                let value = QuotedValue::new(&text.value);
-                let problem = Problem::NotImplemented { key: "cipher_suites", value, known: known() };
-                faults.note(text.referenced.line(), problem);
+        let mut suites = tls13.clone();
+        for text in names {
+            if let Some(suite) = tls12.iter().find(|suite| go_name(suite) == text.value) {
+                suites.push(*suite);
+            } else if !tls13.iter().any(|suite| go_name(suite) == text.value) {
+                let known = tls12.iter().map(go_name).collect::<Vec<_>>().join(", ");
+                problems.note(text.referenced.line(), not_implemented("cipher_suites", text, known));
             }
         }
-        provider.cipher_suites = wanted;
+        provider.cipher_suites = suites;
     }
-    if let Some(curves) = tls.curve_preferences.as_ref().filter(|curves| !curves.is_empty()) {
-        let mut wanted: Vec<&'static dyn SupportedKxGroup> = Vec::new();
-        for text in curves {
-            let named = CURVES.iter().find(|(name, _)| *name == text.value);
-            match named.and_then(|(_, group)| provider.kx_groups.iter().find(|known| known.name() == *group)) {
-                Some(group) => wanted.push(*group),
+    if let Some(names) = tls.curve_preferences.as_ref().filter(|names| !names.is_empty()) {
+        let mut groups: Vec<&'static dyn SupportedKxGroup> = Vec::new();
+        for text in names {
+            let curve = CURVES.iter().find(|(name, _)| *name == text.value);
+            match curve.and_then(|(_, group)| provider.kx_groups.iter().find(|known| known.name() == *group)) {
+                Some(group) => groups.push(*group),
                 None => {
-                    let (value, known) = (QuotedValue::new(&text.value), CURVES.map(|(name, _)| name).join(", "));
-                    let problem = Problem::NotImplemented { key: "curve_preferences", value, known };
-                    faults.note(text.referenced.line(), problem);
+                    let known = CURVES.map(|(name, _)| name).join(", ");
+                    problems.note(text.referenced.line(), not_implemented("curve_preferences", text, known));
                 }
             }
         }
-        provider.kx_groups = wanted;
+        provider.kx_groups = groups;
     }
     provider
 }
 
-/// The name in Go, which has no version in it.
-fn name(suite: &SupportedCipherSuite) -> String {
+fn not_implemented(key: &'static str, text: &Text, known: String) -> Problem {
+    Problem::NotImplemented { key, value: QuotedValue::new(&text.value), known }
+}
+
+/// The name of a suite in Go, which has no version for suites of TLS 1.3.
+fn go_name(suite: &SupportedCipherSuite) -> String {
     format!("{:?}", suite.suite()).replacen("TLS13_", "TLS_", 1)
 }

@@ -1,12 +1,12 @@
-//! What is said with every answer.
+//! The headers that the configuration adds to every response.
 
 use hyper::header::{HeaderName, HeaderValue};
 
-use super::problem::{Faults, Problem};
+use super::problem::{Problem, Problems};
 use super::raw::RawHttp;
 use crate::diagnostic::QuotedValue;
 
-/// The headers that may be set, as with every exporter: their names, what they may say, and that in words.
+/// The headers that the exporter-toolkit allows: name, allowed values if limited, and their description.
 const ALLOWED: [(&str, &[&str], &str); 5] = [
     ("Content-Security-Policy", &[], "a text"),
     ("Strict-Transport-Security", &[], "a text"),
@@ -15,23 +15,23 @@ const ALLOWED: [(&str, &[&str], &str); 5] = [
     ("X-XSS-Protection", &[], "a text"),
 ];
 
-pub(super) fn checked(http: RawHttp, faults: &mut Faults) -> Vec<(HeaderName, HeaderValue)> {
+pub(super) fn convert(http: RawHttp, problems: &mut Problems) -> Vec<(HeaderName, HeaderValue)> {
     let mut headers = Vec::new();
     for (name, value) in http.headers.unwrap_or_default() {
         let line = value.referenced.line();
         let Some(&(header, values, known)) = ALLOWED.iter().find(|(header, ..)| *header == name) else {
             let known = ALLOWED.map(|(header, ..)| header).join(", ");
-            faults.note(line, Problem::Header { value: QuotedValue::new(&name), known });
+            problems.note(line, Problem::Header { value: QuotedValue::new(&name), known });
             continue;
         };
-        // A blank one of few values is not set. The exporter-toolkit refuses it; a template leaves it for a value not given.
+        // An empty value of a limited set means not set: templates write it. The exporter-toolkit rejects it.
         if value.value.is_empty() && !values.is_empty() {
             continue;
         }
         let allowed = values.is_empty() || values.contains(&value.value.as_str());
         match (HeaderName::from_bytes(header.as_bytes()), HeaderValue::from_str(&value.value)) {
             (Ok(name), Ok(value)) if allowed => headers.push((name, value)),
-            _ => faults.note(line, Problem::HeaderValue { header, known }),
+            _ => problems.note(line, Problem::HeaderValue { header, known }),
         }
     }
     headers

@@ -1,49 +1,48 @@
-//! What a configuration asks of whoever comes, and what of that may end while the exporter serves.
+//! What a web configuration requires of clients.
 
 use std::fmt;
 
 use super::WebConfig;
 use super::problem::Problem;
 
-/// What is asked of whoever comes.
+/// The requirements for clients.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Protection {
-    /// Whether connections are protected by TLS.
+    /// Whether connections use TLS.
     pub tls: bool,
-    /// Whether clients need certificates that an authority signed.
+    /// Whether clients need a certificate signed by a configured authority, or with a configured name.
     pub client_certificates: bool,
-    /// How many users there are; where there are none, nobody is asked for a password.
+    /// The number of users; 0 if no password is required.
     pub users: usize,
 }
 
 impl WebConfig {
-    /// What it asks of whoever comes.
+    /// The requirements for clients.
     #[must_use]
     pub fn protection(&self) -> Protection {
         Protection {
             tls: self.tls.is_some(),
-            client_certificates: self.tls.as_ref().is_some_and(|tls| tls.requires_certificates()),
+            client_certificates: self.tls.as_ref().is_some_and(|tls| tls.requires_certificates),
             users: self.users.as_ref().map_or(0, |users| users.count()),
         }
     }
 
-    /// Whether it says anything at all.
     fn is_empty(&self) -> bool {
-        self.tls.is_none() && self.users.is_none() && self.rate.is_none() && self.headers.is_empty()
+        self.tls.is_none() && self.users.is_none() && self.rate_limit.is_none() && self.headers.is_empty()
     }
 
-    /// What keeps it from following another while the exporter serves. A file that is being written is for a moment
-    /// empty or not yet whole: taken at its word, it would let in whoever comes.
-    pub(super) fn opens_after(&self, held: &Self) -> Option<Problem> {
-        let (now, then) = (self.protection(), held.protection());
-        if self.is_empty() && !held.is_empty() {
+    /// Why this configuration must not replace the previous one while the exporter serves: it has less protection. A file
+    /// that is being written is empty or incomplete for a moment, and must not open the exporter to everybody.
+    pub(super) fn weakens(&self, previous: &Self) -> Option<Problem> {
+        let (new, old) = (self.protection(), previous.protection());
+        if self.is_empty() && !previous.is_empty() {
             Some(Problem::Emptied)
-        } else if then.tls && !now.tls {
-            Some(Problem::Opens("TLS"))
-        } else if then.client_certificates && !now.client_certificates {
-            Some(Problem::Opens("the certificates that clients need"))
-        } else if then.users > 0 && now.users == 0 {
-            Some(Problem::Opens("passwords"))
+        } else if old.tls && !new.tls {
+            Some(Problem::Weakened("TLS"))
+        } else if old.client_certificates && !new.client_certificates {
+            Some(Problem::Weakened("the certificates that clients need"))
+        } else if old.users > 0 && new.users == 0 {
+            Some(Problem::Weakened("passwords"))
         } else {
             None
         }

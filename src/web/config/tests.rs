@@ -1,3 +1,5 @@
+mod toolkit;
+
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
@@ -5,7 +7,7 @@ use std::path::Path;
 use rcgen::{CertificateParams, KeyPair};
 use tempfile::TempDir;
 
-use super::material::Material;
+use super::tracked_files::FileReader;
 use super::{WebConfig, WebConfigError};
 use crate::fixtures::{assert_expected, fixtures};
 
@@ -43,7 +45,7 @@ pub(super) fn own_authority(change: impl FnOnce(&mut CertificateParams)) -> (Str
 }
 
 pub(super) fn parse(text: &str, name: &str, folder: &Path) -> Result<WebConfig, WebConfigError> {
-    WebConfig::parse(text, name, folder, &mut Material::default())
+    WebConfig::parse(text, name, folder, &mut FileReader::default())
 }
 
 #[test]
@@ -76,7 +78,7 @@ fn everything_given_arrives_and_nothing_secret_can_be_shown() {
     let folder = folder();
     let path = fixtures("web-config", "good-full").remove(0);
     let config = parse(&fs::read_to_string(path).unwrap(), "good-full.yml", folder.path()).unwrap();
-    assert!(config.tls.is_some() && config.rate.is_some());
+    assert!(config.tls.is_some() && config.rate_limit.is_some());
     let headers: Vec<_> = config.headers.iter().map(|(name, value)| (name.as_str(), value.to_str().unwrap())).collect();
     assert_eq!(headers.len(), 5);
     assert!(headers.contains(&("x-frame-options", "deny")), "{headers:?}");
@@ -105,15 +107,15 @@ fn a_pair_may_stand_in_the_file_itself() {
 }
 
 #[test]
-fn a_new_certificate_admits_as_the_old_one_and_other_clients_do_not() {
+fn a_new_certificate_has_access_of_the_old_one_and_other_clients_do_not() {
     let (folder, other) = (folder(), self::folder());
     let tls = |text: &str, folder: &TempDir| parse(text, "x.yml", folder.path()).unwrap().tls.unwrap();
     let plain = "tls_server_config: {cert_file: server.pem, key_file: server.key}";
     let asking = "tls_server_config: {cert_file: server.pem, key_file: server.key, client_ca_file: ca.pem, \
         client_auth_type: RequireAndVerifyClientCert}";
-    assert!(tls(plain, &folder).admits_as(&tls(plain, &other)));
-    assert!(!tls(asking, &folder).admits_as(&tls(plain, &folder)));
-    assert!(!tls(asking, &folder).admits_as(&tls(asking, &other)), "another authority");
+    assert!(tls(plain, &folder).has_access_of(&tls(plain, &other)));
+    assert!(!tls(asking, &folder).has_access_of(&tls(plain, &folder)));
+    assert!(!tls(asking, &folder).has_access_of(&tls(asking, &other)), "another authority");
 }
 
 #[test]
@@ -223,9 +225,9 @@ fn names_that_nobody_has_are_other_rules_than_no_names() {
         );
         parse(&text, "x.yml", folder.path()).unwrap().tls.unwrap()
     };
-    assert!(!tls(", client_allowed_sans: []").admits_as(&tls("")));
+    assert!(!tls(", client_allowed_sans: []").has_access_of(&tls("")));
     // As in Go, a key without a value is one that is not there.
-    assert!(tls(", client_allowed_sans: ").admits_as(&tls("")));
+    assert!(tls(", client_allowed_sans: ").has_access_of(&tls("")));
 }
 
 #[test]

@@ -1,35 +1,33 @@
-//! Who may ask.
+//! The users of basic authentication.
 
 use std::collections::BTreeMap;
 use std::fmt;
 
 use bcrypt::HashParts;
 
-use super::problem::{Faults, Problem};
+use super::problem::{Problem, Problems};
 use super::raw::Text;
 
-/// Four seconds of a core for each first login; the next step would be past many a scrape's time.
-const MOST_COST: u32 = 16;
-const LEAST_COST: u32 = 4;
+const MIN_COST: u32 = 4;
+/// About four seconds of one core for the first login. A higher cost would exceed many scrape timeouts.
+const MAX_COST: u32 = 16;
 
-/// The users and the hashes of their passwords; at least one.
+/// Users with the bcrypt hashes of their passwords; at least one.
 #[derive(Clone, PartialEq, Eq)]
 pub(in crate::web) struct Users(Vec<(String, String)>);
 
 impl Users {
-    /// How many there are.
     pub(super) fn count(&self) -> usize {
         self.0.len()
     }
 
-    /// The hash of a user's password.
     pub(in crate::web) fn hash_of(&self, user: &[u8]) -> Option<&str> {
         self.0.iter().find(|(name, _)| name.as_bytes() == user).map(|(_, hash)| hash.as_str())
     }
 
-    /// One of the hashes, always the same for the same number: what a user who is not there is checked against, so that
-    /// it takes the time that one who is there takes.
-    pub(in crate::web) fn hash_by(&self, number: u64) -> &str {
+    /// One of the hashes, always the same for the same number. The password of an unknown user is compared with it, so
+    /// that the response time does not reveal which users exist.
+    pub(in crate::web) fn decoy_hash(&self, number: u64) -> &str {
         let at = number.checked_rem(self.0.len() as u64).and_then(|at| usize::try_from(at).ok());
         at.and_then(|at| self.0.get(at)).map_or("", |(_, hash)| hash)
     }
@@ -41,20 +39,20 @@ impl fmt::Debug for Users {
     }
 }
 
-pub(super) fn checked(users: BTreeMap<String, Text>, faults: &mut Faults) -> Option<Users> {
-    let mut checked = Vec::with_capacity(users.len());
-    for (name, hash) in users {
+pub(super) fn convert(raw: BTreeMap<String, Text>, problems: &mut Problems) -> Option<Users> {
+    let mut users = Vec::with_capacity(raw.len());
+    for (name, hash) in raw {
         let line = hash.referenced.line();
         if name.contains(':') {
-            faults.note(line, Problem::UserName);
+            problems.note(line, Problem::UserName);
         }
         match hash.value.parse::<HashParts>().map(|parts| parts.get_cost()) {
-            Ok(cost) if !(LEAST_COST..=MOST_COST).contains(&cost) => {
-                faults.note(line, Problem::Cost { cost, most: MOST_COST })
+            Ok(cost) if !(MIN_COST..=MAX_COST).contains(&cost) => {
+                problems.note(line, Problem::Cost { cost, most: MAX_COST })
             }
-            Ok(_) => checked.push((name, hash.value)),
-            Err(_) => faults.note(line, Problem::NoHash),
+            Ok(_) => users.push((name, hash.value)),
+            Err(_) => problems.note(line, Problem::NoHash),
         }
     }
-    (!checked.is_empty()).then_some(Users(checked))
+    (!users.is_empty()).then_some(Users(users))
 }

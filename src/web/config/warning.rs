@@ -1,67 +1,59 @@
-//! What can be used, and is likely not what was meant.
+//! Settings that are valid and probably not intended.
 
-use super::validity::NotAfter;
+use super::certificate::NotAfter;
 use super::{Tls, WebConfig};
 use crate::{clock, log};
 
-/// Something to look at.
+/// A setting that is valid and probably not intended.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[expect(missing_docs, reason = "the message of each variant describes it")]
 pub enum Warning {
-    /// HTTP/2 is asked for by name.
     #[error("`http2: true` changes nothing: the exporter speaks HTTP/1.1 alone, which Prometheus speaks too")]
     Http2,
-    /// No name is one that may connect.
     #[error("`client_allowed_sans` names nobody, so no client can connect")]
-    NobodyAllowed,
-    /// Clients' certificates may be of any authority that the system trusts.
+    NoAllowedNames,
     #[error(
         "without `client_ca_file`, clients' certificates are verified by the authorities that this system trusts, which sign \
          for anybody; name yours"
     )]
     SystemRoots,
-    /// Clients' certificates are to be verified by what the system trusts, and it trusts nobody.
     #[error(
         "without `client_ca_file`, no client's certificate is trusted, because this system trusts no authority; name yours"
     )]
     NoSystemRoots,
-    /// A rate lets no request in.
     #[error("`rate_limit` without a `burst`, or with one of 0, refuses every request; set `burst`")]
-    RateOfNothing,
-    /// Others have rights to the file of the private key.
+    ZeroBurst,
     #[error("other users have rights to the file that `key_file` names, {0}; take them away with `chmod 600`")]
     ExposedKey(Box<str>),
-    /// The exporter's certificate has run out.
     #[error("the certificate ran out at {0}: clients that verify it do not connect; renew it")]
-    RanOut(NotAfter),
+    Expired(NotAfter),
 }
 
 impl WebConfig {
-    /// What there is to look at now, in seconds since the Unix epoch.
+    /// The warnings at a time in seconds since the Unix epoch.
     #[must_use]
     pub fn warnings(&self, now: f64) -> Vec<Warning> {
         let tls = self.tls.as_ref();
         let http2 = self.http2.then_some(Warning::Http2);
-        let nobody = tls.filter(|tls| tls.admits_nobody()).map(|_| Warning::NobodyAllowed);
-        let authorities = tls.and_then(Tls::system_roots).map(|trusts_anybody| match trusts_anybody {
-            true => Warning::SystemRoots,
-            false => Warning::NoSystemRoots,
-        });
-        let nothing = self.rate.filter(|rate| rate.blocks_everything()).map(|_| Warning::RateOfNothing);
-        let exposed_key = tls.and_then(Tls::exposed_key).map(|path| Warning::ExposedKey(path.into()));
-        let ran_out = self.not_after().filter(|not_after| not_after.unix_seconds() < now).map(Warning::RanOut);
-        [http2, nobody, authorities, nothing, exposed_key, ran_out].into_iter().flatten().collect()
+        let no_names = tls.filter(|tls| tls.rejects_all_clients).map(|_| Warning::NoAllowedNames);
+        let system_roots = tls.and_then(|tls| tls.has_system_roots);
+        let system_roots = system_roots.map(|any| if any { Warning::SystemRoots } else { Warning::NoSystemRoots });
+        let zero_burst = self.rate_limit.filter(|limit| limit.rejects_all()).map(|_| Warning::ZeroBurst);
+        let exposed_key = tls.and_then(|tls| tls.exposed_key.clone()).map(Warning::ExposedKey);
+        let expired = self.not_after().filter(|not_after| not_after.unix_seconds() < now).map(Warning::Expired);
+        [http2, no_names, system_roots, zero_burst, exposed_key, expired].into_iter().flatten().collect()
     }
 
-    /// Has the log say what there is to look at now.
-    pub fn warn(&self) {
+    /// Logs the warnings.
+    pub fn log_warnings(&self) {
         for warning in self.warnings(clock::unix_seconds()) {
             tracing::warn!(target: log::ACT, %warning, "the web configuration may not be what is meant");
         }
     }
 
-    /// When the first of the certificates that the exporter presents runs out.
+    /// When the first certificate of the exporter's chain expires.
     #[must_use]
     pub fn not_after(&self) -> Option<NotAfter> {
-        self.tls.as_ref().and_then(|tls| tls.not_after())
+        self.tls.as_ref().and_then(|Tls { not_after, .. }| *not_after)
     }
 }

@@ -1,9 +1,10 @@
-//! How much memory responses may hold until they are sent.
+//! Limits the memory that responses hold until they are sent.
 //!
-//! Responses that send the same reading share it, so it counts once. A slow client keeps an old reading alive, perhaps each
-//! another one. So a response that would hold too much beside the others waits for its turn, without holding anything. The
-//! peer whose responses hold least goes first, and one peer is given no more than half of all, so that a host with many slow
-//! clients delays itself. A client that takes nothing while another waits is cut off; one that reads never is.
+//! Responses that send the same reading share its memory, which counts once. A slow client keeps an old reading in memory,
+//! and many slow clients may keep a different one each. If a response would exceed the budget, it is dropped, and its
+//! request waits without holding anything. The request of the peer whose responses hold least is served first. One peer gets
+//! at most half of the budget, so a host with many slow clients delays only itself. While a request waits, clients that take
+//! nothing are disconnected; slow readers are not.
 
 use std::collections::{BTreeMap, HashMap};
 use std::pin::pin;
@@ -14,53 +15,49 @@ use tokio::sync::Notify;
 use super::peer::Peer;
 use crate::observer::Retained;
 
-/// Responses that hold no more than this are bounded by how many connections there are.
-const SMALL: u64 = 16 * 1024;
+/// Responses up to this size in bytes are not counted: the connection limit already bounds their memory.
+const UNCOUNTED_SIZE: u64 = 16 * 1024;
 
-/// What all responses together hold.
+/// The memory budget of all responses.
 #[derive(Debug)]
 pub(in crate::web) struct ResponseBudget {
-    /// How much others may hold while a response is sent; as much as the response itself, if that is more.
+    /// Bytes that other responses may hold while a response is sent; the size of that response if it is larger.
     limit: u64,
-    held: Mutex<Held>,
+    state: Mutex<BudgetState>,
     released: Notify,
 }
 
-/// The turn of a response that waits for memory: a place in the queue, left once this is dropped.
+#[derive(Debug, Default)]
+struct BudgetState {
+    all: Allocations,
+    /// The allocations of each peer's responses. Memory shared by several peers counts for each of them.
+    peers: HashMap<Peer, Allocations>,
+    /// The waiting requests by ticket number, in order of arrival.
+    queue: BTreeMap<u64, Peer>,
+    /// The ticket that may be admitted now.
+    next: Option<u64>,
+    last_ticket: u64,
+}
+
+/// A place in the queue for memory, left on drop.
 #[derive(Debug)]
-pub(in crate::web) struct Turn<'a> {
+pub(in crate::web) struct QueueTicket<'a> {
     budget: &'a ResponseBudget,
-    ticket: u64,
+    number: u64,
 }
 
+/// Allocations held by responses, each counted once.
 #[derive(Debug, Default)]
-struct Held {
-    all: Holdings,
-    /// What the responses of each peer hold. Memory that several peers hold counts for each of them.
-    peers: HashMap<Peer, Holdings>,
-    /// The responses that wait, in the order in which they came.
-    waiting: BTreeMap<u64, Peer>,
-    /// The one whose turn it is.
-    turn: Option<u64>,
-    tickets: u64,
-}
-
-/// Allocations that responses hold, each counted once.
-#[derive(Debug, Default)]
-struct Holdings {
-    /// Each by its address: how large it is, and how many responses hold it.
-    allocations: HashMap<usize, (u64, usize)>,
+struct Allocations {
+    /// By address: the size, and the number of responses that hold it.
+    by_id: HashMap<usize, (u64, usize)>,
     bytes: u64,
 }
 
-impl Holdings {
-    fn has(&self, id: usize) -> bool {
-        self.allocations.contains_key(&id)
-    }
-
+impl Allocations {
     fn add(&mut self, retained: &HashMap<usize, u64>) {
         for (id, bytes) in retained {
-            let (_, holders) = self.allocations.entry(*id).or_insert((*bytes, 0));
+            let (_, holders) = self.by_id.entry(*id).or_insert((*bytes, 0));
             self.bytes += if *holders == 0 { *bytes } else { 0 };
             *holders += 1;
         }
@@ -68,34 +65,32 @@ impl Holdings {
 
     fn remove(&mut self, ids: &[usize]) {
         for id in ids {
-            if let Some((bytes, holders)) = self.allocations.get_mut(id) {
+            if let Some((bytes, holders)) = self.by_id.get_mut(id) {
                 *holders -= 1;
                 if *holders == 0 {
                     self.bytes -= *bytes;
-                    self.allocations.remove(id);
+                    self.by_id.remove(id);
                 }
             }
         }
     }
 }
 
-/// There is no room for a response until others hold no more than this, and other responses of its peer no more than
-/// that.
+/// The bytes that other responses may hold when a response is admitted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::web) struct Shortage {
-    others: u64,
+pub(in crate::web) struct AdmissionLimit {
+    /// All other responses.
+    all: u64,
+    /// Other responses of the same peer.
     peer: u64,
 }
 
-/// The room of one response, free again once this is dropped.
+/// Memory granted to a response, released on drop.
 #[derive(Debug, Default)]
-pub(in crate::web) struct ResponseGrant {
-    /// What the response holds, if it is not small.
-    entered: Option<Entered>,
-}
+pub(in crate::web) struct ResponseGrant(Option<CountedMemory>);
 
 #[derive(Debug)]
-struct Entered {
+struct CountedMemory {
     budget: Arc<ResponseBudget>,
     peer: Peer,
     ids: Vec<usize>,
@@ -103,106 +98,116 @@ struct Entered {
 
 impl ResponseBudget {
     pub(in crate::web) fn new(limit: u64) -> Arc<Self> {
-        Arc::new(Self { limit, held: Mutex::default(), released: Notify::new() })
+        Arc::new(Self { limit, state: Mutex::default(), released: Notify::new() })
     }
 
-    /// Admits a response to a peer if there is room for what it retains. One that holds nothing that others do not is always
-    /// admitted; others are not while a response waits, unless it is their turn.
+    /// Admits a response to a peer if the budget has room for what it retains. A response that retains only memory already
+    /// counted is always admitted. Others are not admitted while requests wait, except by the ticket that is next.
+    ///
+    /// # Errors
+    /// There is no room: the limit to wait for.
     pub(in crate::web) fn admit(
         self: &Arc<Self>,
         peer: Peer,
         retained: &[Retained],
-        turn: Option<&Turn<'_>>,
-    ) -> Result<ResponseGrant, Shortage> {
+        ticket: Option<&QueueTicket<'_>>,
+    ) -> Result<ResponseGrant, AdmissionLimit> {
         let retained: HashMap<usize, u64> = retained.iter().map(|retained| (retained.id, retained.bytes)).collect();
-        let own: u64 = retained.values().sum();
-        if own <= SMALL {
+        let size: u64 = retained.values().sum();
+        if size <= UNCOUNTED_SIZE {
             return Ok(ResponseGrant::default());
         }
-        let mut held = self.held();
-        let added: u64 = retained.iter().filter(|(id, _)| !held.all.has(**id)).map(|(_, bytes)| bytes).sum();
-        let shortage = Shortage { others: self.limit.max(own), peer: (self.limit / 2).max(own) };
-        let is_turn = turn.is_some() || held.waiting.is_empty();
-        let is_room = (held.all.bytes + added).saturating_sub(own) <= shortage.others && held.of(peer) <= shortage.peer;
-        if added > 0 && !(is_turn && is_room) {
-            return Err(shortage);
+        let mut state = self.state();
+        let is_counted = |id: &usize| state.all.by_id.contains_key(id);
+        let added: u64 = retained.iter().filter(|(id, _)| !is_counted(id)).map(|(_, bytes)| bytes).sum();
+        let limit = AdmissionLimit { all: self.limit.max(size), peer: (self.limit / 2).max(size) };
+        let may_go = ticket.is_some() || state.queue.is_empty();
+        let has_room =
+            (state.all.bytes + added).saturating_sub(size) <= limit.all && state.bytes_of(peer) <= limit.peer;
+        if added > 0 && !(may_go && has_room) {
+            return Err(limit);
         }
-        held.all.add(&retained);
-        held.peers.entry(peer).or_default().add(&retained);
-        let entered = Entered { budget: Arc::clone(self), peer, ids: retained.into_keys().collect() };
-        Ok(ResponseGrant { entered: Some(entered) })
+        state.all.add(&retained);
+        state.peers.entry(peer).or_default().add(&retained);
+        let ids = retained.into_keys().collect();
+        Ok(ResponseGrant(Some(CountedMemory { budget: Arc::clone(self), peer, ids })))
     }
 
-    /// Waits until it is its turn and there is room.
-    pub(in crate::web) async fn room<'a>(&'a self, peer: Peer, turn: Option<Turn<'a>>, shortage: Shortage) -> Turn<'a> {
-        let turn = turn.unwrap_or_else(|| self.queue(peer));
+    /// Waits in the queue until there is room for a response.
+    pub(in crate::web) async fn wait_for_room<'a>(
+        &'a self,
+        peer: Peer,
+        ticket: Option<QueueTicket<'a>>,
+        limit: AdmissionLimit,
+    ) -> QueueTicket<'a> {
+        let ticket = ticket.unwrap_or_else(|| self.queue(peer));
         loop {
             let mut released = pin!(self.released.notified());
-            // From here on nothing that is released is missed.
+            // From here on, no release is missed.
             released.as_mut().enable();
-            if self.held().may_go(turn.ticket, shortage) {
-                return turn;
+            if self.state().is_next(ticket.number, limit) {
+                return ticket;
             }
             released.await;
         }
     }
 
-    /// Whether a response waits for memory.
-    pub(super) fn is_waited_for(&self) -> bool {
-        !self.held().waiting.is_empty()
+    /// Whether a request waits for memory.
+    pub(super) fn has_waiters(&self) -> bool {
+        !self.state().queue.is_empty()
     }
 
-    fn queue(&self, peer: Peer) -> Turn<'_> {
-        let mut held = self.held();
-        held.tickets += 1;
-        let ticket = held.tickets;
-        held.waiting.insert(ticket, peer);
-        Turn { budget: self, ticket }
+    fn queue(&self, peer: Peer) -> QueueTicket<'_> {
+        let mut state = self.state();
+        state.last_ticket += 1;
+        let number = state.last_ticket;
+        state.queue.insert(number, peer);
+        QueueTicket { budget: self, number }
     }
 
-    fn held(&self) -> MutexGuard<'_, Held> {
-        self.held.lock().unwrap_or_else(PoisonError::into_inner)
+    fn state(&self) -> MutexGuard<'_, BudgetState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Held {
-    fn of(&self, peer: Peer) -> u64 {
-        self.peers.get(&peer).map_or(0, |holdings| holdings.bytes)
+impl BudgetState {
+    fn bytes_of(&self, peer: Peer) -> u64 {
+        self.peers.get(&peer).map_or(0, |allocations| allocations.bytes)
     }
 
-    /// Takes the turn, if it is this ticket's and there is room: of those that wait, the first of the peer that holds least.
-    fn may_go(&mut self, ticket: u64, shortage: Shortage) -> bool {
-        if self.turn.is_some_and(|turn| turn != ticket) {
+    /// Whether this ticket may be admitted now: there is room, and it is the first ticket of the peer that holds least.
+    fn is_next(&mut self, ticket: u64, limit: AdmissionLimit) -> bool {
+        if self.next.is_some_and(|next| next != ticket) {
             return false;
         }
-        let first = self.waiting.iter().map(|(ticket, peer)| (self.of(*peer), *ticket)).min();
-        let may_go = first.is_some_and(|(held, first)| first == ticket && held <= shortage.peer)
-            && self.all.bytes <= shortage.others;
-        self.turn = may_go.then_some(ticket);
-        may_go
+        let first = self.queue.iter().map(|(ticket, peer)| (self.bytes_of(*peer), *ticket)).min();
+        let is_next =
+            first.is_some_and(|(held, first)| first == ticket && held <= limit.peer) && self.all.bytes <= limit.all;
+        self.next = is_next.then_some(ticket);
+        is_next
     }
 }
 
-impl Drop for Turn<'_> {
+impl Drop for QueueTicket<'_> {
     fn drop(&mut self) {
-        let mut held = self.budget.held();
-        held.waiting.remove(&self.ticket);
-        held.turn = held.turn.filter(|turn| *turn != self.ticket);
-        drop(held);
+        let mut state = self.budget.state();
+        state.queue.remove(&self.number);
+        state.next = state.next.filter(|next| *next != self.number);
+        drop(state);
         self.budget.released.notify_waiters();
     }
 }
 
 impl Drop for ResponseGrant {
     fn drop(&mut self) {
-        let Some(Entered { budget, peer, ids }) = self.entered.take() else { return };
+        let Some(CountedMemory { budget, peer, ids }) = self.0.take() else { return };
         {
-            let held = &mut *budget.held();
-            held.all.remove(&ids);
-            if let Some(of_peer) = held.peers.get_mut(&peer) {
-                of_peer.remove(&ids);
-                if of_peer.allocations.is_empty() {
-                    held.peers.remove(&peer);
+            let state = &mut *budget.state();
+            state.all.remove(&ids);
+            if let Some(allocations) = state.peers.get_mut(&peer) {
+                allocations.remove(&ids);
+                if allocations.by_id.is_empty() {
+                    state.peers.remove(&peer);
                 }
             }
         }

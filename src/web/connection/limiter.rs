@@ -1,9 +1,9 @@
-//! How many connections there may be, and which one is closed when there are too many.
+//! Limits the number of connections, and chooses the connection to close when a new one needs its slot.
 //!
-//! A connection that asks for nothing costs its client nothing, so a client with many of them must not keep others out.
-//! When every slot is taken, the peer with most idle connections loses the one that has been idle longest. Connections
-//! whose last request was let in do not count for that, up to [`PROTECTED`] of each peer, so a scraper keeps its
-//! connection through a flood. Choosing takes logarithmic time: a flood makes the limiter choose for every accept.
+//! An idle connection costs its client nothing, so a client with many of them must not keep others out. When every slot is in
+//! use, the peer with the most idle connections loses the one that has been idle longest. Up to [`PROTECTED`] connections of
+//! each peer whose last request was accepted do not count, so a scraper keeps its connection during a flood. The choice takes
+//! logarithmic time, because a flood causes one for every new connection.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -17,134 +17,132 @@ use tokio_util::sync::CancellationToken;
 
 use super::budget::ResponseBudget;
 use super::peer::Peer;
-use super::slot::ConnectionSlot;
 
-/// So many idle connections of one peer whose last request was let in are closed last.
+/// Idle connections of one peer that are closed last, if their last request was accepted.
 const PROTECTED: usize = 16;
 /// How long to wait for a slot before another connection is chosen.
 const RETRY: Duration = Duration::from_millis(50);
 
-/// The slots of a server's connections.
+/// The connection slots of a server.
 #[derive(Debug)]
 pub(in crate::web) struct ConnectionLimiter {
     permits: Arc<Semaphore>,
     budget: Arc<ResponseBudget>,
-    opened: AtomicU64,
-    /// How many connections were accepted and not read yet. Most of them are idle soon.
+    next_id: AtomicU64,
+    /// Connections that were accepted and not read yet. Most of them become idle soon.
     unread: AtomicUsize,
     idle: Mutex<IdleIndex>,
-    /// Told when a connection becomes idle while every slot is taken.
+    /// Notified when a connection becomes idle while every slot is in use.
     became_idle: Notify,
-    /// Taken while a client waits for a slot and no connection is idle.
-    line: tokio::sync::Mutex<()>,
+    /// Locked while a client waits for a slot and no connection is idle.
+    slot_wait: tokio::sync::Mutex<()>,
 }
 
-/// Since when a connection has been idle, its number, and whether its last request was let in.
+/// An idle connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Idle {
+pub(super) struct IdleConnection {
     pub(super) since: Instant,
-    pub(super) number: u64,
-    pub(super) honest: bool,
+    pub(super) id: u64,
+    /// Whether the last request was accepted.
+    pub(super) accepted: bool,
 }
 
-/// The idle connections, by their peers.
+/// The idle connections of all peers.
 #[derive(Debug, Default)]
 struct IdleIndex {
     peers: HashMap<Peer, IdleConnections>,
-    /// The peers in the order in which they lose a connection; the last one loses one first.
-    order: BTreeSet<(Rank, Peer)>,
+    /// The last peer in this order loses a connection first.
+    order: BTreeSet<(EvictionPriority, Peer)>,
 }
 
-/// The idle connections of one peer, those first that have been idle longest, and what closes them.
+/// The idle connections of one peer, longest idle first, each with the token that closes it.
 #[derive(Debug, Default)]
 struct IdleConnections {
-    honest: BTreeMap<(Instant, u64), CancellationToken>,
+    accepted: BTreeMap<(Instant, u64), CancellationToken>,
     others: BTreeMap<(Instant, u64), CancellationToken>,
 }
 
-/// How soon a peer loses a connection: by how many are unprotected; where none is, by how many are protected; then by how
-/// long one has been idle.
-type Rank = (usize, usize, Reverse<Instant>);
+/// How soon a peer loses a connection: by the number of unprotected ones, or of protected ones if there are no others, then
+/// by idle time.
+type EvictionPriority = (usize, usize, Reverse<Instant>);
 
 impl IdleConnections {
-    fn of(&mut self, honest: bool) -> &mut BTreeMap<(Instant, u64), CancellationToken> {
-        if honest { &mut self.honest } else { &mut self.others }
+    fn with(&mut self, accepted: bool) -> &mut BTreeMap<(Instant, u64), CancellationToken> {
+        if accepted { &mut self.accepted } else { &mut self.others }
     }
 
-    fn rank(&self) -> Option<Rank> {
-        let ((since, _), _) = self.others.first_key_value().or_else(|| self.honest.first_key_value())?;
-        let unprotected = self.others.len() + self.honest.len().saturating_sub(PROTECTED);
-        Some((unprotected, if unprotected == 0 { self.honest.len() } else { 0 }, Reverse(*since)))
+    fn priority(&self) -> Option<EvictionPriority> {
+        let ((since, _), _) = self.others.first_key_value().or_else(|| self.accepted.first_key_value())?;
+        let unprotected = self.others.len() + self.accepted.len().saturating_sub(PROTECTED);
+        Some((unprotected, if unprotected == 0 { self.accepted.len() } else { 0 }, Reverse(*since)))
     }
 }
 
 impl IdleIndex {
-    /// Changes the idle connections of a peer, and its place in the order with them.
+    /// Changes the idle connections of a peer, and its place in the order accordingly.
     fn change<T>(&mut self, peer: Peer, change: impl FnOnce(&mut IdleConnections) -> T) -> T {
         let idle = self.peers.entry(peer).or_default();
-        if let Some(rank) = idle.rank() {
-            self.order.remove(&(rank, peer));
+        if let Some(priority) = idle.priority() {
+            self.order.remove(&(priority, peer));
         }
         let changed = change(idle);
-        match idle.rank() {
-            Some(rank) => _ = self.order.insert((rank, peer)),
+        match idle.priority() {
+            Some(priority) => _ = self.order.insert((priority, peer)),
             None => _ = self.peers.remove(&peer),
         }
         changed
     }
 
-    /// Takes out the connection that is to be closed first. None that is protected goes while others are not read yet.
+    /// Removes the connection to close first. While others are unread, no protected connection is closed.
     fn pop(&mut self, unread: usize) -> Option<CancellationToken> {
         let ((unprotected, ..), peer) = *self.order.last()?;
         if unprotected == 0 && unread > 0 {
             return None;
         }
-        let first = self.change(peer, |idle| idle.others.pop_first().or_else(|| idle.honest.pop_first()));
+        let first = self.change(peer, |idle| idle.others.pop_first().or_else(|| idle.accepted.pop_first()));
         first.map(|(_, close)| close)
     }
 }
 
 impl ConnectionLimiter {
-    /// A limiter of so many connections, whose responses share a budget.
-    pub(in crate::web) fn new(most: usize, budget: Arc<ResponseBudget>) -> Arc<Self> {
+    pub(in crate::web) fn new(max_connections: usize, budget: Arc<ResponseBudget>) -> Arc<Self> {
         Arc::new(Self {
-            permits: Arc::new(Semaphore::new(most.clamp(1, Semaphore::MAX_PERMITS))),
+            permits: Arc::new(Semaphore::new(max_connections.clamp(1, Semaphore::MAX_PERMITS))),
             budget,
-            opened: AtomicU64::new(0),
+            next_id: AtomicU64::new(0),
             unread: AtomicUsize::new(0),
             idle: Mutex::default(),
             became_idle: Notify::new(),
-            line: tokio::sync::Mutex::default(),
+            slot_wait: tokio::sync::Mutex::default(),
         })
     }
 
-    /// A slot for a connection that was accepted, as soon as one is free; another connection is closed for it.
-    pub(in crate::web) async fn admit(self: &Arc<Self>, peer: Peer) -> Arc<ConnectionSlot> {
+    /// A permit and an id for a new connection. If no slot is free, another connection is closed for it.
+    pub(super) async fn acquire(&self) -> (OwnedSemaphorePermit, u64) {
         let permit = match Arc::clone(&self.permits).try_acquire_owned() {
             Ok(permit) => permit,
-            Err(_) => self.freed().await,
+            Err(_) => self.evict().await,
         };
         self.unread.fetch_add(1, Ordering::Relaxed);
-        let number = self.opened.fetch_add(1, Ordering::Relaxed);
-        Arc::new(ConnectionSlot::new(Arc::clone(self), number, peer, permit))
+        (permit, self.next_id.fetch_add(1, Ordering::Relaxed))
     }
 
-    async fn freed(&self) -> OwnedSemaphorePermit {
-        let mut waiting = None;
+    async fn evict(&self) -> OwnedSemaphorePermit {
+        let mut slot_wait = None;
         loop {
-            let chosen = self.close_one();
-            if !chosen && waiting.is_none() {
-                waiting = self.line.try_lock().ok();
+            let closed = self.close_one();
+            if !closed && slot_wait.is_none() {
+                slot_wait = self.slot_wait.try_lock().ok();
             }
             tokio::select! {
                 Ok(permit) = Arc::clone(&self.permits).acquire_owned() => return permit,
-                () = self.became_idle.notified(), if !chosen => {}
+                () = self.became_idle.notified(), if !closed => {}
                 () = sleep(RETRY) => {}
             }
         }
     }
 
-    /// Closes the idle connection that is the first to go; says whether there is one.
+    /// Closes the first idle connection in the order. Returns whether there was one.
     pub(in crate::web) fn close_one(&self) -> bool {
         let first = self.idle().pop(self.unread.load(Ordering::Relaxed));
         first.inspect(CancellationToken::cancel).is_some()
@@ -154,27 +152,28 @@ impl ConnectionLimiter {
         &self.budget
     }
 
-    /// Whether a client waits for the slot or the memory of one that is not idle.
-    pub(super) fn is_waited_for(&self) -> bool {
-        self.line.try_lock().is_err() || self.budget.is_waited_for()
+    /// Whether a client waits for the slot or the memory of a connection that is not idle.
+    pub(super) fn has_waiters(&self) -> bool {
+        self.slot_wait.try_lock().is_err() || self.budget.has_waiters()
     }
 
-    /// Notes that a connection was read for the first time, or has ended before.
-    pub(super) fn read(&self) {
+    /// Records that a connection was read for the first time, or ended before.
+    pub(super) fn record_read(&self) {
         self.unread.fetch_sub(1, Ordering::Relaxed);
     }
 
-    /// Notes that a connection is idle from now on.
-    pub(super) fn enter(&self, peer: Peer, idle: Idle, close: CancellationToken) {
-        self.idle().change(peer, |of_peer| of_peer.of(idle.honest).insert((idle.since, idle.number), close));
+    /// Records that a connection became idle.
+    pub(super) fn add_idle(&self, peer: Peer, connection: IdleConnection, close: CancellationToken) {
+        let IdleConnection { since, id, accepted } = connection;
+        self.idle().change(peer, |idle| idle.with(accepted).insert((since, id), close));
         if self.permits.available_permits() == 0 {
             self.became_idle.notify_one();
         }
     }
 
-    /// Notes that a connection is not idle any more.
-    pub(super) fn leave(&self, peer: Peer, idle: Idle) {
-        self.idle().change(peer, |of_peer| of_peer.of(idle.honest).remove(&(idle.since, idle.number)));
+    /// Records that a connection is no longer idle.
+    pub(super) fn remove_idle(&self, peer: Peer, IdleConnection { since, id, accepted }: IdleConnection) {
+        self.idle().change(peer, |idle| idle.with(accepted).remove(&(since, id)));
     }
 
     fn idle(&self) -> MutexGuard<'_, IdleIndex> {

@@ -1,4 +1,4 @@
-//! The slot that a connection has, and what goes on over it.
+//! The slot of a connection, and the state of the connection.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -7,37 +7,39 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::budget::{ResponseBudget, ResponseGrant};
-use super::limiter::{ConnectionLimiter, Idle};
+use super::limiter::{ConnectionLimiter, IdleConnection};
 use super::peer::Peer;
 
-/// The slot of one connection, free again once this is dropped.
+/// The slot of a connection, released on drop.
 #[derive(Debug)]
 pub(in crate::web) struct ConnectionSlot {
     limiter: Arc<ConnectionLimiter>,
-    number: u64,
+    id: u64,
     peer: Peer,
     state: Mutex<ConnectionState>,
     close: CancellationToken,
     _permit: OwnedSemaphorePermit,
 }
 
-/// What goes on over a connection. Only an idle one is closed for another.
+/// The state of a connection. Only idle connections are closed to free a slot.
 #[derive(Debug)]
 enum ConnectionState {
-    /// It was accepted and not read yet.
+    /// Accepted, and not read yet.
     New,
-    /// It waits for a request, or for the rest of one.
-    Idle(Idle),
+    /// Waiting for a request, or for the rest of one.
+    Idle(IdleConnection),
     /// A response is being made or sent.
-    Answering,
-    /// All of a response is in the hands of hyper, which has yet to write it.
-    HandedOver { honest: bool, _grant: ResponseGrant },
+    Responding,
+    /// hyper has the whole response and still has to write it.
+    Flushing { accepted: bool, _grant: ResponseGrant },
 }
 
 impl ConnectionSlot {
-    pub(super) fn new(limiter: Arc<ConnectionLimiter>, number: u64, peer: Peer, permit: OwnedSemaphorePermit) -> Self {
-        let (state, close) = (Mutex::new(ConnectionState::New), CancellationToken::new());
-        Self { limiter, number, peer, state, close, _permit: permit }
+    /// Waits for a slot for a new connection.
+    pub(in crate::web) async fn acquire(limiter: &Arc<ConnectionLimiter>, peer: Peer) -> Arc<Self> {
+        let (permit, id) = limiter.acquire().await;
+        let (limiter, state, close) = (Arc::clone(limiter), Mutex::new(ConnectionState::New), CancellationToken::new());
+        Arc::new(Self { limiter, id, peer, state, close, _permit: permit })
     }
 
     pub(in crate::web) const fn peer(&self) -> Peer {
@@ -48,57 +50,57 @@ impl ConnectionSlot {
         self.limiter.budget()
     }
 
-    /// Whether no request is under way.
+    /// Whether no request is running.
     pub(in crate::web) fn is_idle(&self) -> bool {
         matches!(*self.state(), ConnectionState::New | ConnectionState::Idle(_))
     }
 
-    /// Waits until it has to be closed for another connection.
-    pub(in crate::web) async fn closed(&self) {
+    /// Waits until the connection must close to free its slot.
+    pub(in crate::web) async fn evicted(&self) {
         self.close.cancelled().await;
     }
 
-    /// Whether a client waits for its slot or for memory that it may hold.
-    pub(super) fn is_waited_for(&self) -> bool {
-        self.limiter.is_waited_for()
+    /// Whether a client waits for a slot or for memory.
+    pub(super) fn has_waiters(&self) -> bool {
+        self.limiter.has_waiters()
     }
 
-    /// Notes that nothing more has come. Once a request was read, that tells nothing.
-    pub(super) fn starved(&self) {
+    /// Records that a read found no data. After the first request, this does not mean that the connection is idle.
+    pub(super) fn record_empty_read(&self) {
         let mut state = self.state();
         if matches!(*state, ConnectionState::New) {
             self.set(&mut state, self.idle(false));
         }
     }
 
-    /// Notes that a request was read, which is answered now.
-    pub(super) fn answering(&self) {
-        self.set(&mut self.state(), ConnectionState::Answering);
+    /// Records that a request was read.
+    pub(in crate::web) fn record_request(&self) {
+        self.set(&mut self.state(), ConnectionState::Responding);
     }
 
-    /// Notes that all that hyper had was written.
-    pub(super) fn flushed(&self) {
+    /// Records that hyper has written everything.
+    pub(super) fn record_flush(&self) {
         let mut state = self.state();
-        if let ConnectionState::HandedOver { honest, .. } = *state {
-            self.set(&mut state, self.idle(honest));
+        if let ConnectionState::Flushing { accepted, .. } = *state {
+            self.set(&mut state, self.idle(accepted));
         }
     }
 
-    fn idle(&self, honest: bool) -> ConnectionState {
-        ConnectionState::Idle(Idle { since: Instant::now(), number: self.number, honest })
+    fn idle(&self, accepted: bool) -> ConnectionState {
+        ConnectionState::Idle(IdleConnection { since: Instant::now(), id: self.id, accepted })
     }
 
     fn set(&self, state: &mut ConnectionState, next: ConnectionState) {
         match *state {
-            ConnectionState::New => self.limiter.read(),
-            ConnectionState::Idle(idle) => self.limiter.leave(self.peer, idle),
-            ConnectionState::Answering | ConnectionState::HandedOver { .. } => {}
+            ConnectionState::New => self.limiter.record_read(),
+            ConnectionState::Idle(idle) => self.limiter.remove_idle(self.peer, idle),
+            ConnectionState::Responding | ConnectionState::Flushing { .. } => {}
         }
         *state = next;
         if let ConnectionState::Idle(idle) = *state
             && !self.close.is_cancelled()
         {
-            self.limiter.enter(self.peer, idle, self.close.clone());
+            self.limiter.add_idle(self.peer, idle, self.close.clone());
         }
     }
 
@@ -109,23 +111,22 @@ impl ConnectionSlot {
 
 impl Drop for ConnectionSlot {
     fn drop(&mut self) {
-        self.set(&mut self.state(), ConnectionState::Answering);
+        self.set(&mut self.state(), ConnectionState::Responding);
     }
 }
 
-/// A response that is being sent. Dropped with its body, once the last piece was handed over to hyper.
+/// Exists while a response is sent. It is dropped with the body, after hyper took the last chunk.
 #[derive(Debug)]
-pub(in crate::web) struct Sending {
+pub(in crate::web) struct SendGuard {
     pub(in crate::web) slot: Arc<ConnectionSlot>,
     pub(in crate::web) grant: ResponseGrant,
-    /// Whether its request was let in.
-    pub(in crate::web) honest: bool,
+    /// Whether the request was accepted.
+    pub(in crate::web) accepted: bool,
 }
 
-impl Drop for Sending {
+impl Drop for SendGuard {
     fn drop(&mut self) {
         let grant = std::mem::take(&mut self.grant);
-        let handed_over = ConnectionState::HandedOver { honest: self.honest, _grant: grant };
-        self.slot.set(&mut self.slot.state(), handed_over);
+        self.slot.set(&mut self.slot.state(), ConnectionState::Flushing { accepted: self.accepted, _grant: grant });
     }
 }

@@ -6,8 +6,7 @@ use proptest::prelude::*;
 
 use crate::expose::{Encoding, Format};
 use crate::testing::{cases, mutation::mutated};
-use crate::web::accept::accepted;
-use crate::web::encoding::encoding;
+use crate::web::negotiation::{encoding, metrics_format};
 
 /// Headers of real clients.
 const KNOWN: [&str; 8] = [
@@ -289,7 +288,7 @@ proptest! {
                 is_first.then_some(index)
             }
         };
-        let accepted = accepted(&headers);
+        let accepted = metrics_format(&headers);
         let Some(chosen) = chosen else {
             prop_assert_eq!((accepted.format, accepted.content_type), (Format::Text, Format::Text.content_type()));
             return Ok(());

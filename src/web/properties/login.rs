@@ -5,7 +5,7 @@ use hyper::header::{AUTHORIZATION, HeaderValue};
 use proptest::prelude::*;
 
 use crate::testing::{cases, mutation::mutated};
-use crate::web::login::credentials;
+use crate::web::basic_auth::credentials;
 
 const TOKENS: &[&str] = &[
     "=", "==", "===", ":", "Og==", "YTpi", "YTo=", "+", "/", "-", "_", " ", "\t", "basic ", "Basic", "BASIC  ",

@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use crate::expose::page::View;
 use crate::observer::SourceSelection;
 use crate::testing::{cases, hostile, mutation::mutated};
-use crate::web::asked;
+use crate::web::route;
 
 const TOKENS: &[&str] = &[
     "&",
@@ -79,18 +79,18 @@ proptest! {
             }
         }
         let expected = if names.is_empty() { SourceSelection::All } else { SourceSelection::Named(names) };
-        prop_assert_eq!(asked::sources(&text), expected);
+        prop_assert_eq!(route::selected_sources(&text), expected);
 
         let expected = text.find('/').and_then(|at| Some((decoded(&text[..at])?, decoded(&text[at + 1..])?)));
-        prop_assert_eq!(asked::lease(&text), expected);
+        prop_assert_eq!(route::lease_name(&text), expected);
     }
 
     #[test]
     fn any_name_can_be_asked_for(source in hostile::name(), lease in hostile::name()) {
         let path = format!("{}/{}", encoded(&source), encoded(&lease));
-        prop_assert_eq!(asked::lease(&path), Some((source.clone(), lease.clone())));
+        prop_assert_eq!(route::lease_name(&path), Some((source.clone(), lease.clone())));
         let query = format!("source={}&x&source={}", encoded(&source), encoded(&lease));
-        prop_assert_eq!(asked::sources(&query), SourceSelection::Named(vec![source.clone(), lease.clone()]));
+        prop_assert_eq!(route::selected_sources(&query), SourceSelection::Named(vec![source.clone(), lease.clone()]));
         let query = format!("source={}&lease={}", encoded(&source), encoded(&lease));
         prop_assert_eq!(View::lease(&query), View::Lease { source, lease });
     }

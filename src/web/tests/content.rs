@@ -133,7 +133,7 @@ impl Content for Fake {
     async fn partial_views(
         &self,
         sources: SourceSelection,
-        _waiting: WaitLimit,
+        _wait_limit: WaitLimit,
         deadline: Instant,
     ) -> Result<Vec<PartialView>, NotConfigured> {
         let view = |reading: Arc<CachedReading>| PartialView {

@@ -131,8 +131,8 @@ async fn a_client_that_goes_away_gives_its_turn_back() {
 #[tokio::test]
 async fn while_no_page_can_be_rendered_everything_else_is_answered() {
     let router = Router::new(Arc::new(Fake::plain()), Settings::default());
-    let turns = router.rendering().all_turns().await;
-    let server = Server::behind(Authenticator::open(router), Limits::default()).await;
+    let permits = router.render_pool().all_permits().await;
+    let server = Server::behind(Authenticator::unrestricted(router), Limits::default()).await;
     let mut waiting = Vec::new();
     for path in ["/", "/lease?source=documents&lease=planner"] {
         let mut client = Client::connect(server.address);
@@ -144,7 +144,7 @@ async fn while_no_page_can_be_rendered_everything_else_is_answered() {
         assert!(silent, "{path} was rendered where requests are answered");
         waiting.push(client);
     }
-    drop(turns);
+    drop(permits);
     for client in waiting {
         assert_eq!(client.answer().await.status, 200);
     }
@@ -216,7 +216,7 @@ async fn a_client_that_was_answered_makes_room_at_once() {
 
 #[tokio::test]
 async fn clients_that_read_nothing_make_others_wait_only_for_a_moment() {
-    let limits = Limits { unsent: 0, ..Limits::default() };
+    let limits = Limits { response_bytes: 0, ..Limits::default() };
     let server = Server::start(Fake::giving_anew(64, 1 << 20), Settings::default(), limits).await;
     let mut stuck = Vec::new();
     for _ in 0..4 {
@@ -242,7 +242,7 @@ async fn clients_that_read_are_never_cut_off_however_many_there_are_and_however_
     // The whole transfer takes longer than the stall limit; between two reads a twentieth of it passes. With paused time,
     // `connection::stream` tests the same of a client that reads only just in time.
     let stall = Duration::from_millis(1_500);
-    let limits = Limits { unsent: 0, stall, ..Limits::default() };
+    let limits = Limits { response_bytes: 0, stall, ..Limits::default() };
     let server = Server::start(Fake::giving_anew(16, 1 << 20), Settings::default(), limits).await;
     let mut slow = Client::connect(server.address);
     slow.send(GET);
@@ -257,7 +257,7 @@ async fn clients_that_read_are_never_cut_off_however_many_there_are_and_however_
 
 #[tokio::test]
 async fn a_client_that_cannot_wait_for_its_turn_is_refused() {
-    let limits = Limits { unsent: 0, ..Limits::default() };
+    let limits = Limits { response_bytes: 0, ..Limits::default() };
     let server = Server::start(Fake::giving_anew(64, 1 << 20), Settings::default(), limits).await;
     let mut stuck = Vec::new();
     for _ in 0..2 {

@@ -22,7 +22,7 @@ fn peer(number: u8) -> Peer {
 }
 
 /// Admits a response to a peer that is named like the first of its readings.
-fn admitted(budget: &Arc<ResponseBudget>, ids: &[usize]) -> Result<ResponseGrant, Shortage> {
+fn admitted(budget: &Arc<ResponseBudget>, ids: &[usize]) -> Result<ResponseGrant, AdmissionLimit> {
     budget.admit(peer(u8::try_from(ids[0]).unwrap()), &readings(ids), None)
 }
 
@@ -30,27 +30,27 @@ fn admitted(budget: &Arc<ResponseBudget>, ids: &[usize]) -> Result<ResponseGrant
 async fn however_many_are_sent_one_reading_it_counts_once() {
     let budget = budget(0);
     let grants: Vec<_> = (0..200).map(|_| admitted(&budget, &[1, 2]).unwrap()).collect();
-    assert_eq!(budget.held().all.bytes, 2 * LONG);
+    assert_eq!(budget.state().all.bytes, 2 * LONG);
     drop(grants);
-    let held = budget.held();
-    assert_eq!((held.all.bytes, held.all.allocations.len(), held.peers.len()), (0, 0, 0));
+    let held = budget.state();
+    assert_eq!((held.all.bytes, held.all.by_id.len(), held.peers.len()), (0, 0, 0));
 }
 
 #[tokio::test(start_paused = true)]
 async fn small_responses_are_not_counted_and_one_allocation_of_a_response_counts_once() {
     let budget = budget(0);
-    let small = budget.admit(peer(1), &[Retained { id: 1, bytes: SMALL }], None).unwrap();
-    assert!(small.entered.is_none());
+    let small = budget.admit(peer(1), &[Retained { id: 1, bytes: UNCOUNTED_SIZE }], None).unwrap();
+    assert!(small.0.is_none());
     let _twice = admitted(&budget, &[7, 7]).unwrap();
-    assert_eq!(budget.held().all.bytes, LONG);
+    assert_eq!(budget.state().all.bytes, LONG);
 }
 
 #[tokio::test(start_paused = true)]
 async fn others_hold_no_more_than_the_limit_or_as_much_as_the_response() {
     let within = budget(3 * LONG);
     let grants: Vec<_> = (0..4).map(|id| admitted(&within, &[id]).unwrap()).collect();
-    assert_eq!(admitted(&within, &[4]).unwrap_err(), Shortage { others: 3 * LONG, peer: 3 * LONG / 2 });
-    assert_eq!(within.held().all.bytes, 4 * LONG);
+    assert_eq!(admitted(&within, &[4]).unwrap_err(), AdmissionLimit { all: 3 * LONG, peer: 3 * LONG / 2 });
+    assert_eq!(within.state().all.bytes, 4 * LONG);
     drop(grants);
     let none = budget(0);
     let _one = admitted(&none, &[1]).unwrap();
@@ -64,11 +64,11 @@ async fn a_response_waits_until_another_is_sent_and_the_first_to_wait_is_the_fir
     let budget = budget(0);
     let (first, second) = (admitted(&budget, &[1]).unwrap(), admitted(&budget, &[2]).unwrap());
     let shortage = admitted(&budget, &[3]).unwrap_err();
-    let waiting = budget.room(peer(3), None, shortage);
+    let waiting = budget.wait_for_room(peer(3), None, shortage);
     tokio::pin!(waiting);
-    assert!(!budget.is_waited_for());
+    assert!(!budget.has_waiters());
     assert!(timeout(MOMENT, &mut waiting).await.is_err());
-    assert!(budget.is_waited_for());
+    assert!(budget.has_waiters());
     drop(first);
     let turn = waiting.await;
     assert!(admitted(&budget, &[4]).is_err(), "it is another's turn");
@@ -85,12 +85,12 @@ async fn one_peer_is_given_no_more_than_half_and_another_finds_room_beside_it() 
     let hold = |id| budget.admit(slow, &readings(&[id]), None);
     let grants: Vec<_> = (0..5).map(|id| hold(id).unwrap()).collect();
     let shortage = hold(5).unwrap_err();
-    let waiting = budget.room(slow, None, shortage);
+    let waiting = budget.wait_for_room(slow, None, shortage);
     tokio::pin!(waiting);
     assert!(timeout(MOMENT, &mut waiting).await.is_err(), "it holds more than half");
     // It waits for itself, and the other does not wait behind it.
     let shortage = budget.admit(peer(1), &readings(&[6]), None).unwrap_err();
-    let turn = timeout(MOMENT, budget.room(peer(1), None, shortage)).await.unwrap();
+    let turn = timeout(MOMENT, budget.wait_for_room(peer(1), None, shortage)).await.unwrap();
     let other = budget.admit(peer(1), &readings(&[6]), Some(&turn)).unwrap();
     drop(turn);
     drop(grants);
@@ -103,10 +103,10 @@ async fn one_peer_is_given_no_more_than_half_and_another_finds_room_beside_it() 
 async fn of_those_that_wait_the_peer_that_holds_least_goes_first() {
     let budget = budget(0);
     let (first, second) = (admitted(&budget, &[1]).unwrap(), admitted(&budget, &[2]).unwrap());
-    let of_first = budget.room(peer(1), None, budget.admit(peer(1), &readings(&[3]), None).unwrap_err());
+    let of_first = budget.wait_for_room(peer(1), None, budget.admit(peer(1), &readings(&[3]), None).unwrap_err());
     tokio::pin!(of_first);
     assert!(timeout(MOMENT, &mut of_first).await.is_err());
-    let of_third = budget.room(peer(3), None, budget.admit(peer(3), &readings(&[4]), None).unwrap_err());
+    let of_third = budget.wait_for_room(peer(3), None, budget.admit(peer(3), &readings(&[4]), None).unwrap_err());
     tokio::pin!(of_third);
     assert!(timeout(MOMENT, &mut of_third).await.is_err());
     drop(second);
@@ -120,8 +120,8 @@ async fn a_request_that_stops_waiting_leaves_its_place() {
     let budget = budget(0);
     let _held = (admitted(&budget, &[1]).unwrap(), admitted(&budget, &[2]).unwrap());
     let shortage = admitted(&budget, &[3]).unwrap_err();
-    assert!(timeout(MOMENT, budget.room(peer(3), None, shortage)).await.is_err());
-    assert!(!budget.is_waited_for());
+    assert!(timeout(MOMENT, budget.wait_for_room(peer(3), None, shortage)).await.is_err());
+    assert!(!budget.has_waiters());
 }
 
 #[tokio::test(start_paused = true)]
@@ -132,6 +132,6 @@ async fn a_peer_that_is_sent_one_reading_many_times_holds_it_once_whatever_each_
         budget.admit(peer(1), &[readings(&[1]), vec![own]].concat(), None).unwrap()
     };
     let grants: Vec<_> = (100..300).map(response).collect();
-    assert_eq!(budget.held().of(peer(1)), LONG + 200 * 1_000);
+    assert_eq!(budget.state().bytes_of(peer(1)), LONG + 200 * 1_000);
     drop(grants);
 }

@@ -1,7 +1,7 @@
 use tokio::time::advance;
 
 use super::super::budget::ResponseGrant;
-use super::super::slot::Sending;
+use super::super::slot::{ConnectionSlot, SendGuard};
 use super::*;
 
 const SECOND: Duration = Duration::from_secs(1);
@@ -16,22 +16,22 @@ fn peer(number: u8) -> Peer {
 
 /// A connection whose client has said nothing.
 async fn silent(limiter: &Arc<ConnectionLimiter>, number: u8) -> Arc<ConnectionSlot> {
-    let slot = limiter.admit(peer(number)).await;
-    slot.starved();
+    let slot = ConnectionSlot::acquire(&limiter, peer(number)).await;
+    slot.record_empty_read();
     slot
 }
 
 /// A connection whose response was written.
-async fn answered(limiter: &Arc<ConnectionLimiter>, number: u8, honest: bool) -> Arc<ConnectionSlot> {
-    let slot = limiter.admit(peer(number)).await;
-    answer(&slot, honest);
+async fn answered(limiter: &Arc<ConnectionLimiter>, number: u8, accepted: bool) -> Arc<ConnectionSlot> {
+    let slot = ConnectionSlot::acquire(&limiter, peer(number)).await;
+    answer(&slot, accepted);
     slot
 }
 
-fn answer(slot: &Arc<ConnectionSlot>, honest: bool) {
-    slot.answering();
-    drop(Sending { slot: Arc::clone(slot), grant: ResponseGrant::default(), honest });
-    slot.flushed();
+fn answer(slot: &Arc<ConnectionSlot>, accepted: bool) {
+    slot.record_request();
+    drop(SendGuard { slot: Arc::clone(slot), grant: ResponseGrant::default(), accepted });
+    slot.record_flush();
 }
 
 /// Which of these are to be closed.
@@ -40,13 +40,13 @@ fn closed(slots: &[&Arc<ConnectionSlot>]) -> Vec<usize> {
 }
 
 fn is_closed(slot: &ConnectionSlot) -> bool {
-    let closed = std::pin::pin!(slot.closed());
+    let closed = std::pin::pin!(slot.evicted());
     closed.poll(&mut std::task::Context::from_waker(std::task::Waker::noop())).is_ready()
 }
 
 /// Keeps a connection for as long as it may be there, as its task does.
 fn serve(slot: Arc<ConnectionSlot>) {
-    tokio::spawn(async move { slot.closed().await });
+    tokio::spawn(async move { slot.evicted().await });
 }
 
 #[tokio::test(start_paused = true)]
@@ -85,12 +85,12 @@ async fn a_flood_of_silent_connections_costs_nobody_else_a_connection_or_any_tim
 #[tokio::test(start_paused = true)]
 async fn honest_connections_of_many_peers_go_after_the_newest_silent_one() {
     let limiter = limiter(4);
-    let honest =
+    let accepted =
         [answered(&limiter, 1, true).await, answered(&limiter, 2, true).await, answered(&limiter, 3, true).await];
     for number in 10..20 {
         serve(silent(&limiter, number).await);
     }
-    assert_eq!(closed(&honest.each_ref()), [0; 0]);
+    assert_eq!(closed(&accepted.each_ref()), [0; 0]);
 }
 
 #[tokio::test(start_paused = true)]
@@ -101,10 +101,10 @@ async fn only_so_many_connections_of_one_peer_are_protected() {
         hoarded.push(answered(&limiter, 1, true).await);
     }
     let newcomer = silent(&limiter, 2).await;
-    let honest = answered(&limiter, 3, true).await;
+    let accepted = answered(&limiter, 3, true).await;
     let hoarded: Vec<_> = hoarded.iter().collect();
     let mut all = hoarded.clone();
-    all.extend([&newcomer, &honest]);
+    all.extend([&newcomer, &accepted]);
     let (new, protected) = (PROTECTED + 2, PROTECTED + 3);
     assert!(limiter.close_one());
     assert_eq!(closed(&all), [0], "the peer that holds most");
@@ -121,43 +121,44 @@ async fn only_so_many_connections_of_one_peer_are_protected() {
 #[tokio::test(start_paused = true)]
 async fn a_connection_that_was_not_read_yet_or_is_being_answered_is_not_closed() {
     let limiter = limiter(10);
-    let (unread, answering) = (limiter.admit(peer(1)).await, limiter.admit(peer(1)).await);
-    answering.answering();
+    let (unread, answering) =
+        (ConnectionSlot::acquire(&limiter, peer(1)).await, ConnectionSlot::acquire(&limiter, peer(1)).await);
+    answering.record_request();
     // hyper looks whether its client has gone away.
-    answering.starved();
+    answering.record_empty_read();
     advance(SECOND * 100).await;
     assert!(!limiter.close_one());
     assert!(unread.is_idle() && !answering.is_idle());
-    unread.starved();
+    unread.record_empty_read();
     assert!(limiter.close_one() && is_closed(&unread) && !is_closed(&answering));
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_protected_connection_stays_while_others_were_not_read_yet() {
     let limiter = limiter(3);
-    let honest = answered(&limiter, 1, true).await;
-    let unread = [limiter.admit(peer(2)).await, limiter.admit(peer(2)).await];
+    let accepted = answered(&limiter, 1, true).await;
+    let unread = [ConnectionSlot::acquire(&limiter, peer(2)).await, ConnectionSlot::acquire(&limiter, peer(2)).await];
     assert!(!limiter.close_one());
     // It waits for the next request after one that came meanwhile.
-    answer(&honest, true);
+    answer(&accepted, true);
     assert!(!limiter.close_one());
-    unread[0].starved();
+    unread[0].record_empty_read();
     assert!(limiter.close_one() && is_closed(&unread[0]));
     drop(unread);
-    assert!(limiter.close_one() && is_closed(&honest));
+    assert!(limiter.close_one() && is_closed(&accepted));
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_connection_that_becomes_idle_is_closed_at_once_for_one_that_waits() {
     let limiter = limiter(1);
-    let first = limiter.admit(peer(1)).await;
+    let first = ConnectionSlot::acquire(&limiter, peer(1)).await;
     let waiting = tokio::spawn({
         let limiter = Arc::clone(&limiter);
-        async move { limiter.admit(peer(2)).await.peer() }
+        async move { ConnectionSlot::acquire(&limiter, peer(2)).await.peer() }
     });
     tokio::task::yield_now().await;
     let began = Instant::now();
-    first.starved();
+    first.record_empty_read();
     serve(first);
     assert_eq!(waiting.await.unwrap(), peer(2));
     assert_eq!(began.elapsed(), Duration::ZERO);
@@ -166,35 +167,39 @@ async fn a_connection_that_becomes_idle_is_closed_at_once_for_one_that_waits() {
 #[tokio::test(start_paused = true)]
 async fn a_client_that_waits_while_no_connection_is_idle_is_known_to_wait() {
     let limiter = limiter(1);
-    let first = limiter.admit(peer(1)).await;
-    first.answering();
-    assert!(!first.is_waited_for());
-    let mut waiting = Box::pin(limiter.admit(peer(2)));
+    let first = ConnectionSlot::acquire(&limiter, peer(1)).await;
+    first.record_request();
+    assert!(!first.has_waiters());
+    let mut waiting = Box::pin(ConnectionSlot::acquire(&limiter, peer(2)));
     assert!(tokio::time::timeout(SECOND, &mut waiting).await.is_err());
-    assert!(first.is_waited_for());
+    assert!(first.has_waiters());
     drop(first);
     let second = waiting.await;
-    assert!(!second.is_waited_for());
+    assert!(!second.has_waiters());
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_response_is_sent_once_it_is_flushed_and_not_before() {
     let limiter = limiter(10);
-    let slot = limiter.admit(peer(1)).await;
-    slot.answering();
-    let sending = Sending { slot: Arc::clone(&slot), grant: ResponseGrant::default(), honest: true };
-    slot.flushed();
+    let slot = ConnectionSlot::acquire(&limiter, peer(1)).await;
+    slot.record_request();
+    let sending = SendGuard { slot: Arc::clone(&slot), grant: ResponseGrant::default(), accepted: true };
+    slot.record_flush();
     assert!(!slot.is_idle(), "only its beginning is written");
     drop(sending);
     assert!(!slot.is_idle(), "its end is not");
-    slot.flushed();
+    slot.record_flush();
     assert!(slot.is_idle());
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_connection_that_has_ended_is_forgotten() {
     let limiter = limiter(10);
-    let slots = [answered(&limiter, 1, true).await, silent(&limiter, 1).await, limiter.admit(peer(2)).await];
+    let slots = [
+        answered(&limiter, 1, true).await,
+        silent(&limiter, 1).await,
+        ConnectionSlot::acquire(&limiter, peer(2)).await,
+    ];
     limiter.close_one();
     drop(slots);
     let idle = limiter.idle();

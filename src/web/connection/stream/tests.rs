@@ -12,7 +12,7 @@ const LONG: usize = 16 << 20;
 async fn connection() -> (MeteredStream, UnixStream, Arc<ResponseBudget>) {
     let (socket, client) = UnixStream::pair().unwrap();
     let budget = ResponseBudget::new(0);
-    let slot = ConnectionLimiter::new(1, Arc::clone(&budget)).admit(Peer::new(None)).await;
+    let slot = ConnectionSlot::acquire(&ConnectionLimiter::new(1, Arc::clone(&budget)), Peer::new(None)).await;
     (MeteredStream::new(Either::Right(socket), slot, Limits::default(), CancellationToken::new()), client, budget)
 }
 
@@ -23,14 +23,18 @@ async fn a_client_that_takes_nothing_is_cut_off_at_the_write_limit_and_sooner_if
         let (mut stream, _client, budget) = connection().await;
         let hold = |id| budget.admit(Peer::new(None), &[Retained { id, bytes: 1 << 20 }], None);
         let _held = [hold(1).unwrap(), hold(2).unwrap()];
-        let mut waiting = Box::pin(budget.room(Peer::new(None), None, hold(3).unwrap_err()));
+        let mut waiting = Box::pin(budget.wait_for_room(Peer::new(None), None, hold(3).unwrap_err()));
         if is_waited_for {
-            assert!(tokio::time::timeout(LOOK, &mut waiting).await.is_err());
+            assert!(tokio::time::timeout(CHECK_INTERVAL, &mut waiting).await.is_err());
         }
         let began = Instant::now();
         let error = stream.write_all(&vec![0; LONG]).await.unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::TimedOut);
-        assert!((limit..limit + LOOK * 2).contains(&began.elapsed()), "{is_waited_for}: {:?}", began.elapsed());
+        assert!(
+            (limit..limit + CHECK_INTERVAL * 2).contains(&began.elapsed()),
+            "{is_waited_for}: {:?}",
+            began.elapsed()
+        );
     }
 }
 
@@ -39,13 +43,13 @@ async fn a_client_that_reads_is_not_cut_off_however_slow_and_whoever_waits() {
     let (mut stream, mut client, budget) = connection().await;
     let hold = |id| budget.admit(Peer::new(None), &[Retained { id, bytes: 1 << 20 }], None);
     let _held = [hold(1).unwrap(), hold(2).unwrap()];
-    let mut waiting = Box::pin(budget.room(Peer::new(None), None, hold(3).unwrap_err()));
-    assert!(tokio::time::timeout(LOOK, &mut waiting).await.is_err());
+    let mut waiting = Box::pin(budget.wait_for_room(Peer::new(None), None, hold(3).unwrap_err()));
+    assert!(tokio::time::timeout(CHECK_INTERVAL, &mut waiting).await.is_err());
     let reading = tokio::spawn(async move {
         // A Unix socket takes more once three quarters of what it holds are read.
         let mut piece = vec![0; LONG / 64];
         for _ in 0..64 {
-            tokio::time::sleep(Limits::default().stall - LOOK).await;
+            tokio::time::sleep(Limits::default().stall - CHECK_INTERVAL).await;
             client.read_exact(&mut piece).await.unwrap();
         }
     });
@@ -62,5 +66,5 @@ async fn a_shutdown_waits_for_a_client_that_takes_nothing_as_one_that_waits_for_
     let (stall, began) = (Limits::default().stall, Instant::now());
     let error = stream.write_all(&vec![0; LONG]).await.unwrap_err();
     assert_eq!(error.kind(), io::ErrorKind::TimedOut);
-    assert!((stall..stall + LOOK * 2).contains(&began.elapsed()), "{:?}", began.elapsed());
+    assert!((stall..stall + CHECK_INTERVAL * 2).contains(&began.elapsed()), "{:?}", began.elapsed());
 }

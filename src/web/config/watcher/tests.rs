@@ -6,16 +6,16 @@ use crate::expose::Format;
 use crate::self_metrics::SelfMetrics;
 
 /// A file that is watched, and was looked at long enough ago.
-fn watched(folder: &Path, text: &str) -> Arc<Watched> {
+fn watched(folder: &Path, text: &str) -> Arc<WebConfigWatcher> {
     let path = folder.join("web.yml");
     std::fs::write(&path, text).unwrap();
-    let watched = Watched::first(&path).unwrap();
+    let watched = WebConfigWatcher::new(&path).unwrap();
     stale(&watched);
     Arc::new(watched)
 }
 
-fn stale(watched: &Watched) {
-    watched.state().looked = None;
+fn stale(watched: &WebConfigWatcher) {
+    watched.state().checked = None;
 }
 
 #[tokio::test]
@@ -26,30 +26,30 @@ async fn while_a_look_hangs_one_thread_does_and_nobody_waits_for_long() {
     let looks = Arc::new(AtomicUsize::new(0));
     let counted = Arc::clone(&looks);
     let began = clock::monotonic();
-    let first = watched.now_by(move |_| {
+    let first = watched.current_after(move |_| {
         counted.fetch_add(1, Ordering::SeqCst);
         let _ = wait.recv();
     });
     let held = first.await;
-    assert!(clock::monotonic() - began >= PATIENCE, "it may yet end");
+    assert!(clock::monotonic() - began >= CHECK_TIMEOUT, "it may yet end");
     let began = clock::monotonic();
     for _ in 0..100 {
         let counted = Arc::clone(&looks);
         let other = watched
-            .now_by(move |_| {
+            .current_after(move |_| {
                 counted.fetch_add(1, Ordering::SeqCst);
             })
             .await;
         assert!(Arc::ptr_eq(&held, &other));
     }
-    assert!(clock::monotonic() - began < PATIENCE, "a hundred waited {:?}", clock::monotonic() - began);
+    assert!(clock::monotonic() - began < CHECK_TIMEOUT, "a hundred waited {:?}", clock::monotonic() - began);
     assert_eq!(looks.load(Ordering::SeqCst), 1);
-    let mut ended = watched.ended.subscribe();
+    let mut ended = watched.check_ended.subscribe();
     go.send(()).unwrap();
     ended.changed().await.unwrap();
     std::fs::write(folder.path().join("web.yml"), "rate_limit: {interval: 1s, burst: 1}\n").unwrap();
     stale(&watched);
-    assert!(watched.now().await.rate.is_some(), "the next look is a look");
+    assert!(watched.current().await.rate_limit.is_some(), "the next look is a look");
 }
 
 #[tokio::test]
@@ -60,8 +60,8 @@ async fn a_change_holds_for_whoever_asks_first_after_it() {
         std::fs::write(folder.path().join("web.yml"), format!("rate_limit: {{interval: 1s, burst: {burst}}}\n"))
             .unwrap();
         stale(&watched);
-        let before = watched.state().config.rate;
-        assert_ne!(watched.now().await.rate, before, "{burst}");
+        let before = watched.state().config.rate_limit;
+        assert_ne!(watched.current().await.rate_limit, before, "{burst}");
     }
 }
 
@@ -70,11 +70,11 @@ async fn after_a_look_that_panics_there_is_another() {
     let folder = tempfile::tempdir().unwrap();
     let watched = watched(folder.path(), "");
     let began = clock::monotonic();
-    watched.now_by(|_| panic!("as asked for")).await;
-    assert!(clock::monotonic() - began < PATIENCE, "nobody waits for what is over");
+    watched.current_after(|_| panic!("as asked for")).await;
+    assert!(clock::monotonic() - began < CHECK_TIMEOUT, "nobody waits for what is over");
     std::fs::write(folder.path().join("web.yml"), "rate_limit: {interval: 1s, burst: 1}\n").unwrap();
     stale(&watched);
-    assert!(watched.now().await.rate.is_some());
+    assert!(watched.current().await.rate_limit.is_some());
 }
 
 #[tokio::test]
@@ -83,7 +83,7 @@ async fn what_came_of_each_change_is_told() {
     let own = SelfMetrics::new().unwrap();
     let path = folder.path().join("web.yml");
     std::fs::write(&path, "").unwrap();
-    let watched = Arc::new(Watched::first(&path).unwrap().telling(own.web_config().unwrap()));
+    let watched = Arc::new(WebConfigWatcher::new(&path).unwrap().with_metrics(own.web_config().unwrap()));
     let told = || {
         let text = own.text(Format::Text);
         let name = "lease_exporter_web_config_last_reload_successful ";
@@ -95,12 +95,12 @@ async fn what_came_of_each_change_is_told() {
     {
         std::fs::write(&path, text).unwrap();
         stale(&watched);
-        watched.now().await;
+        watched.current().await;
         assert_eq!(told().as_deref(), Some(successful), "{text}");
     }
     std::fs::remove_file(&path).unwrap();
     stale(&watched);
-    watched.now().await;
+    watched.current().await;
     assert_eq!(told().as_deref(), Some("0"), "a file that is gone");
 }
 
@@ -123,14 +123,14 @@ const CLIENTS: &str = "  client_auth_type: RequireAndVerifyClientCert\n  client_
 const USERS: &str = "basic_auth_users:\n  prometheus: $2y$10$QOauhQNbBCuQDKes6eFzPeMqBSjb7Mr5DUmpZ/VcEd00UAV/LDeSi\n";
 const HEADERS: &str = "http_server_config: {headers: {X-Frame-Options: deny}}\n";
 
-fn refusal(watched: &Watched) -> Option<String> {
-    watched.state().refused.as_ref().map(|refused| refused.error.to_string())
+fn refusal(watched: &WebConfigWatcher) -> Option<String> {
+    watched.state().rejected.as_ref().map(|rejected| rejected.error.to_string())
 }
 
 /// Changes the file, and says why that was not taken.
-fn changed(watched: &Watched, text: &str) -> Option<String> {
+fn changed(watched: &WebConfigWatcher, text: &str) -> Option<String> {
     std::fs::write(&watched.path, text).unwrap();
-    watched.look_twice(|| ());
+    watched.check_twice(|| ());
     refusal(watched)
 }
 
@@ -153,16 +153,16 @@ fn a_file_that_would_let_in_more_than_before_is_taken_at_a_start_alone() {
     ] {
         let folder = folder();
         let watched = watched(folder.path(), before);
-        let held = watched.held();
+        let held = watched.last();
         let refused = changed(&watched, after);
         assert_eq!(refused.is_none(), taken, "{before:?} then {after:?}: {refused:?}");
-        assert_eq!(Arc::ptr_eq(&held, &watched.held()), !taken, "{before:?} then {after:?}");
+        assert_eq!(Arc::ptr_eq(&held, &watched.last()), !taken, "{before:?} then {after:?}");
         assert!(refused.is_none_or(|told| told.contains("web.yml: ") && told.contains("restart the exporter")));
         if !taken {
             assert_eq!(changed(&watched, before), None, "what holds already is what it says again");
         }
         std::fs::write(&watched.path, after).unwrap();
-        assert!(Watched::first(&watched.path).is_ok(), "a start takes it");
+        assert!(WebConfigWatcher::new(&watched.path).is_ok(), "a start takes it");
     }
 }
 
@@ -173,13 +173,13 @@ fn a_file_that_is_being_written_is_not_taken_until_it_stays_the_same() {
     let half = "rate_limit: {interval: 1s, burst: 1}\n";
     std::fs::write(&watched.path, half).unwrap();
     let whole = format!("{half}{USERS}");
-    watched.look_twice(|| std::fs::write(&watched.path, &whole).unwrap());
-    assert!(watched.held().rate.is_none() && watched.held().users.is_none(), "neither was seen twice");
-    watched.look_twice(|| ());
-    assert!(watched.held().rate.is_some() && watched.held().users.is_some());
+    watched.check_twice(|| std::fs::write(&watched.path, &whole).unwrap());
+    assert!(watched.last().rate_limit.is_none() && watched.last().users.is_none(), "neither was seen twice");
+    watched.check_twice(|| ());
+    assert!(watched.last().rate_limit.is_some() && watched.last().users.is_some());
     std::fs::write(&watched.path, "rate_li").unwrap();
-    watched.look_twice(|| std::fs::write(&watched.path, &whole).unwrap());
-    watched.look_twice(|| ());
+    watched.check_twice(|| std::fs::write(&watched.path, &whole).unwrap());
+    watched.check_twice(|| ());
     assert_eq!(refusal(&watched), None, "and what is not whole is not told of");
 }
 
@@ -192,37 +192,37 @@ fn a_pipe_is_read_once_and_what_it_gave_holds_until_another_file_is_in_its_place
     mknodat(CWD, &path, FileType::Fifo, 0o600.into(), 0).unwrap();
     let (to, text) = (path.clone(), [TLS, USERS].concat());
     let writer = thread::spawn(move || std::fs::write(to, text).unwrap());
-    let watched = Watched::first(&path).unwrap();
+    let watched = WebConfigWatcher::new(&path).unwrap();
     writer.join().unwrap();
-    let held = watched.held();
+    let held = watched.last();
     assert!(held.users.is_some());
-    watched.look_twice(|| panic!("nothing is another"));
-    assert!(Arc::ptr_eq(&held, &watched.held()) && refusal(&watched).is_none());
+    watched.check_twice(|| panic!("nothing is another"));
+    assert!(Arc::ptr_eq(&held, &watched.last()) && refusal(&watched).is_none());
     let other = self::folder();
     for name in ["server.pem", "server.key"] {
         std::fs::copy(other.path().join(name), folder.path().join(name)).unwrap();
     }
-    watched.look_twice(|| ());
-    assert!(!Arc::ptr_eq(&held, &watched.held()) && refusal(&watched).is_none(), "a new pair is taken all the same");
+    watched.check_twice(|| ());
+    assert!(!Arc::ptr_eq(&held, &watched.last()) && refusal(&watched).is_none(), "a new pair is taken all the same");
     std::fs::remove_file(&path).unwrap();
     assert_eq!(changed(&watched, &[TLS, USERS, HEADERS].concat()), None);
-    assert!(!watched.held().headers.is_empty());
+    assert!(!watched.last().headers.is_empty());
 }
 
 #[test]
 fn a_file_that_stays_wrong_is_told_again_and_one_that_is_mended_is_not() {
     let folder = folder();
     let watched = watched(folder.path(), HEADERS);
-    let said = || watched.state().refused.as_ref().map(|refused| refused.said);
+    let said = || watched.state().rejected.as_ref().map(|rejected| rejected.logged);
     changed(&watched, "nonsense: 1\n").unwrap();
     let first = said().unwrap();
-    watched.remind(REMINDING);
+    watched.log_rejection_again(REMINDER_INTERVAL);
     assert_eq!(said(), Some(first), "not at each look");
-    watched.state().refused.as_mut().unwrap().said = Duration::ZERO;
-    watched.remind(clock::monotonic());
+    watched.state().rejected.as_mut().unwrap().logged = Duration::ZERO;
+    watched.log_rejection_again(clock::monotonic());
     assert!(said() >= Some(first), "it was said so long ago");
     assert_eq!(changed(&watched, HEADERS), None);
-    watched.remind(Duration::ZERO);
+    watched.log_rejection_again(Duration::ZERO);
     assert_eq!(said(), None);
 }
 
@@ -242,7 +242,8 @@ async fn when_the_certificate_runs_out_is_told_for_as_long_as_there_is_one() {
     let folder = folder();
     let own = SelfMetrics::new().unwrap();
     std::fs::write(folder.path().join("web.yml"), TLS).unwrap();
-    let watched = Watched::first(&folder.path().join("web.yml")).unwrap().telling(own.web_config().unwrap());
+    let watched =
+        WebConfigWatcher::new(&folder.path().join("web.yml")).unwrap().with_metrics(own.web_config().unwrap());
     let told = || {
         let text = own.text(Format::Text);
         let name = "lease_exporter_web_certificate_not_after_timestamp_seconds ";
@@ -254,10 +255,10 @@ async fn when_the_certificate_runs_out_is_told_for_as_long_as_there_is_one() {
     let mut params = rcgen::CertificateParams::new(vec!["localhost".to_owned()]).unwrap();
     params.not_after = rcgen::date_time_ymd(2030, 1, 1);
     std::fs::write(folder.path().join("server.pem"), params.self_signed(&key).unwrap().pem()).unwrap();
-    watched.look_twice(|| ());
+    watched.check_twice(|| ());
     assert!(refusal(&watched).is_some(), "its key is not there yet");
     assert_eq!(told(), Some(67_090_118_400.0), "which is presented still");
     std::fs::write(folder.path().join("server.key"), key.serialize_pem()).unwrap();
-    watched.look_twice(|| ());
+    watched.check_twice(|| ());
     assert_eq!(told(), Some(1_893_456_000.0));
 }

@@ -5,12 +5,12 @@ use proptest::prelude::*;
 
 use super::*;
 
-fn of(accept: Option<&str>) -> Accepted {
+fn of(accept: Option<&str>) -> MediaType {
     let mut headers = HeaderMap::new();
     if let Some(accept) = accept {
         headers.insert(ACCEPT, HeaderValue::from_str(accept).unwrap());
     }
-    accepted(&headers)
+    metrics_format(&headers)
 }
 
 fn format(accept: &str) -> Format {
@@ -106,7 +106,7 @@ fn the_content_type_says_back_how_names_may_be_escaped() {
 proptest! {
     #[test]
     fn whatever_is_sent_gets_a_format_and_its_own_type(accept in "[ -~]{0,120}") {
-        let Accepted { format, content_type } = of(Some(&accept));
+        let MediaType { format, content_type } = of(Some(&accept));
         prop_assert!(content_type.starts_with(format.content_type()));
     }
 

@@ -8,8 +8,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
-use super::tests::{folder, parse};
-use super::{WebConfig, WebConfigError};
+use super::{WebConfig, WebConfigError, folder, parse};
 use crate::fixtures::{assert_expected, fixtures};
 
 const FOLDER: &str = "web-config/toolkit";

@@ -62,7 +62,7 @@ fn a_quality_is_a_number_up_to_one_and_what_has_another_is_not_there() {
         ("NaN", None),
         ("½", None),
     ] {
-        assert_eq!(thousandths(text), quality, "{text:?}");
+        assert_eq!(parse_quality(text), quality, "{text:?}");
     }
     assert_eq!(said(&["a;q=x,b;q=\"0.3\""]), ["b [] 300"]);
 }
@@ -74,7 +74,7 @@ proptest! {
             lines.into_iter().map(|line| line.into_iter().filter(|&byte| byte >= 32 && byte != 127).collect()).collect();
         let lines: Vec<&[u8]> = lines.iter().map(Vec::as_slice).collect();
         for member in of(&lines).unwrap_or_default() {
-            prop_assert!(member.quality <= MOST);
+            prop_assert!(member.quality <= MAX_QUALITY);
             prop_assert!(!member.name.is_empty());
         }
     }

@@ -11,9 +11,9 @@ fn der(pem: &str) -> CertificateDer<'static> {
     CertificateDer::from_pem_slice(pem.as_bytes()).unwrap()
 }
 
-fn clients(authorities: ClientRoots) -> Clients {
+fn clients(authorities: ClientRoots) -> ClientVerifier {
     let provider = Arc::new(ring::default_provider());
-    Clients::new(ClientAuth::RequireAndVerify, Some(authorities), None, &provider).unwrap().unwrap()
+    ClientVerifier::new(ClientAuth::RequireAndVerify, Some(authorities), None, &provider).unwrap().unwrap()
 }
 
 /// The first second of 2026.
@@ -21,7 +21,7 @@ fn now() -> UnixTime {
     UnixTime::since_unix_epoch(Duration::from_secs(1_767_225_600))
 }
 
-fn verified(clients: &Clients, certificate: &CertificateDer<'_>) -> Result<(), Error> {
+fn verified(clients: &ClientVerifier, certificate: &CertificateDer<'_>) -> Result<(), Error> {
     clients.verify_client_cert(certificate, &[], now()).map(drop)
 }
 
@@ -68,13 +68,13 @@ fn what_the_system_trusts_verifies_without_being_named_to_clients_and_trusts_no_
     let signed = client.signed_by(&KeyPair::generate().unwrap(), &issuer).unwrap();
     let system = clients(ClientRoots::System(vec![authority.der().clone()]));
     assert_eq!(verified(&system, signed.der()), Ok(()));
-    assert!(system.root_hint_subjects().is_empty() && !system.are_known());
-    assert_eq!(system.system_roots(), Some(true));
+    assert!(system.root_hint_subjects().is_empty() && !system.requires_known_clients());
+    assert_eq!(system.has_system_roots(), Some(true));
     assert!(verified(&system, &der(&own_authority(|_| ()).0)).is_err());
     let nobody = clients(ClientRoots::System(Vec::new()));
     assert_eq!(verified(&nobody, signed.der()), Err(CertificateError::UnknownIssuer.into()));
-    assert_eq!(nobody.system_roots(), Some(false));
+    assert_eq!(nobody.has_system_roots(), Some(false));
     let configured = clients(ClientRoots::Configured(vec![authority.der().clone()]));
-    assert!(configured.are_known() && configured.system_roots().is_none());
+    assert!(configured.requires_known_clients() && configured.has_system_roots().is_none());
     assert_eq!(configured.root_hint_subjects().len(), 1);
 }

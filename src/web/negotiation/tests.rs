@@ -1,0 +1,4 @@
+mod encoding;
+mod format;
+
+use super::*;
