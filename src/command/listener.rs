@@ -105,14 +105,14 @@ impl Socket {
         match self {
             Self::Tcp(socket) => {
                 socket.set_nonblocking(true)?;
-                info!(target: log::ACT, address = %socket.local_addr()?, "listening");
+                info!(target: log::OPERATION, address = %socket.local_addr()?, "listening");
                 Ok(tokio::net::TcpListener::from_std(socket)?.into())
             }
             Self::Unix(socket) => {
                 socket.set_nonblocking(true)?;
                 let address = socket.local_addr()?;
                 let path = address.as_pathname().map_or("(unnamed)".into(), |path| path.to_string_lossy());
-                info!(target: log::ACT, address = %format_args!("unix:{path}"), "listening");
+                info!(target: log::OPERATION, address = %format_args!("unix:{path}"), "listening");
                 Ok(tokio::net::UnixListener::from_std(socket)?.into())
             }
         }

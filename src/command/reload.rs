@@ -123,14 +123,14 @@ impl ConfigReloader {
             Ok(LoadedConfig { config, read_anew, observer }) => {
                 exporter.replace(observer);
                 let sources = config.sources.len();
-                info!(target: log::ACT, sources, read_anew, "the configuration was loaded again");
+                info!(target: log::OPERATION, sources, read_anew, "the configuration was loaded again");
                 self.current = config;
                 exporter.self_metrics().config().succeeded();
                 ReloadResult::Applied
             }
             Err(failure) => {
                 exporter.self_metrics().config().failed();
-                error!(target: log::ACT, error = %failure, "the configuration cannot be used: the one before stays");
+                error!(target: log::OPERATION, error = %failure, "the configuration cannot be used: the one before stays");
                 ReloadResult::Rejected
             }
         }
@@ -169,7 +169,7 @@ impl ConfigReloader {
 /// Logs each exposed secret once.
 fn report(exposed: BTreeSet<ExposedSecret>, reported: &mut BTreeSet<ExposedSecret>) {
     for secret in exposed.difference(reported) {
-        warn!(target: log::ACT, warning = %secret, "a secret is open to more users than need it");
+        warn!(target: log::OPERATION, warning = %secret, "a secret is open to more users than need it");
     }
     reported.extend(exposed);
 }

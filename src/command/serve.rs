@@ -136,7 +136,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     arguments.log.start();
     let Err(failure) = serve_until_signalled(arguments) else { return Ok(Exit::Ok) };
     for error in failure.to_string().lines() {
-        tracing::error!(target: log::ACT, error, "the exporter cannot serve");
+        tracing::error!(target: log::OPERATION, error, "the exporter cannot serve");
     }
     Ok(failure.exit())
 }
@@ -184,7 +184,7 @@ fn serve_until_signalled(arguments: &Arguments) -> Result<(), Failure> {
     })??;
     // Flushes suppressed lines, so that the next one is the last.
     log::finish();
-    tracing::info!(target: log::ACT, "stopped");
+    tracing::info!(target: log::OPERATION, "stopped");
     Ok(())
 }
 

@@ -1,53 +1,53 @@
-//! One value of a line, made safe and kept short.
+//! Escapes and shortens the values of a log line.
 
 use std::fmt::{self, Write};
 
 use super::Format;
 use crate::expose::is_invisible;
 
-/// A value in which every character that would end it, end its line, or change how a terminal shows the rest is written
-/// as an escape. A value that is too long is cut, and says by how much.
+/// A value with escapes for every character that would end the value or the line, or change how a terminal shows the rest. A long
+/// value is cut, and states how many bytes are missing.
 ///
-/// The escapes are those that JSON and Go both know, because readers of logfmt unquote like the one or the other. Both
-/// write a character beyond U+FFFF in ways of their own, so one that has to be escaped is replaced.
+/// Only escapes common to JSON and Go are used, because parsers of logfmt unquote like either. The two differ for characters beyond
+/// U+FFFF, so such a character is replaced if it must be escaped.
 #[derive(Debug, Default)]
 pub(super) struct Escaped {
     text: String,
-    /// Whether it has something in it that may only stand between quotes.
-    quoted: bool,
-    left_out: usize,
+    /// Whether logfmt needs quotes around it.
+    needs_quotes: bool,
+    cut_bytes: usize,
 }
 
 impl Escaped {
-    /// In bytes, as it is written. A few such values still fit the 16 KiB at which container runtimes break lines.
-    const LONGEST: usize = 4096;
+    /// In bytes, with escapes. A few such values still fit into the 16 KiB at which container runtimes split lines.
+    const MAX_LENGTH: usize = 4096;
 
-    pub(super) fn of(value: impl fmt::Display) -> Self {
+    pub(super) fn new(value: impl fmt::Display) -> Self {
         let mut escaped = Self::default();
-        // Writing to it never fails; what a value cannot say of itself is missing.
+        // Writing to `Escaped` never fails. If the value cannot be displayed, its rest is missing.
         let _ = write!(escaped, "{value}");
         escaped
     }
 
-    /// As it is written, but for the quotes.
+    /// The escaped text without quotes.
     pub(super) fn as_str(&self) -> &str {
         &self.text
     }
 
-    /// Appends it to a line: between quotes in JSON, and where logfmt needs them.
+    /// Appends the value to a line, with quotes in JSON, and in logfmt if needed.
     pub(super) fn append_to(&self, line: &mut String, format: Format) {
-        if format == Format::Logfmt && !self.quoted && self.left_out == 0 && !self.text.is_empty() {
+        if format == Format::Logfmt && !self.needs_quotes && self.cut_bytes == 0 && !self.text.is_empty() {
             line.push_str(&self.text);
-        } else if self.left_out == 0 {
+        } else if self.cut_bytes == 0 {
             let _ = write!(line, "\"{}\"", self.text);
         } else {
-            let _ = write!(line, "\"{}… and {} bytes more\"", self.text, self.left_out);
+            let _ = write!(line, "\"{}… and {} bytes more\"", self.text, self.cut_bytes);
         }
     }
 
     fn push(&mut self, c: char) {
-        if self.left_out > 0 {
-            self.left_out += c.len_utf8();
+        if self.cut_bytes > 0 {
+            self.cut_bytes += c.len_utf8();
             return;
         }
         let before = self.text.len();
@@ -62,11 +62,11 @@ impl Escaped {
             }
             _ => self.text.push(c),
         }
-        // Newer readers of logfmt take an apostrophe for a quote.
-        self.quoted |= self.text.len() - before != c.len_utf8() || matches!(c, ' ' | '=' | '\'' | '\u{fffd}');
-        if self.text.len() > Self::LONGEST {
+        // Some parsers of logfmt treat an apostrophe as a quote.
+        self.needs_quotes |= self.text.len() - before != c.len_utf8() || matches!(c, ' ' | '=' | '\'' | '\u{fffd}');
+        if self.text.len() > Self::MAX_LENGTH {
             self.text.truncate(before);
-            self.left_out = c.len_utf8();
+            self.cut_bytes = c.len_utf8();
         }
     }
 }

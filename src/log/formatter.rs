@@ -1,4 +1,4 @@
-//! One event as a line, with the keys of Prometheus: `ts`, `level`, `msg`, and then the event's own.
+//! Formats an event as a line, with the keys that Prometheus uses (`ts`, `level`, `msg`), then the fields of the event.
 
 use std::fmt;
 use std::hash::{Hash, Hasher};
@@ -10,7 +10,7 @@ use tracing::field::{Field, Visit};
 use super::Format;
 use super::escape::Escaped;
 
-/// An event as it is written, but for its end.
+/// A formatted event, without the end of the line.
 #[derive(Debug)]
 pub(super) struct Line {
     format: Format,
@@ -18,28 +18,28 @@ pub(super) struct Line {
     /// Everything after the timestamp.
     pairs: String,
     keys: Vec<String>,
-    /// The event's field `source`; empty if it has none.
+    /// The value of the field `source`, or empty.
     pub(super) source: String,
 }
 
 impl Line {
-    pub(super) fn of(event: &Event<'_>, format: Format, unix_seconds: f64) -> Self {
-        let since = Duration::try_from_secs_f64(unix_seconds).unwrap_or_default();
-        let at = humantime::format_rfc3339_millis(UNIX_EPOCH.checked_add(since).unwrap_or(UNIX_EPOCH));
+    pub(super) fn new(event: &Event<'_>, format: Format, unix_seconds: f64) -> Self {
+        let since_epoch = Duration::try_from_secs_f64(unix_seconds).unwrap_or_default();
+        let time = humantime::format_rfc3339_millis(UNIX_EPOCH.checked_add(since_epoch).unwrap_or(UNIX_EPOCH));
         let timestamp = match format {
-            Format::Logfmt => format!("ts={at}"),
-            Format::Json => format!("{{\"ts\":\"{at}\""),
+            Format::Logfmt => format!("ts={time}"),
+            Format::Json => format!("{{\"ts\":\"{time}\""),
         };
         let mut line =
             Self { format, timestamp, pairs: String::with_capacity(256), keys: Vec::new(), source: String::new() };
-        line.push("level", &Escaped::of(event.metadata().level().as_str().to_lowercase()));
-        // The message comes first: the macros put it before the fields.
+        line.push("level", &Escaped::new(event.metadata().level().as_str().to_lowercase()));
+        // The macros of `tracing` record the message before the fields.
         event.record(&mut line);
         line
     }
 
-    /// The whole line, with how many others were left out since the last, and how many could not be written.
-    pub(super) fn written(&self, suppressed: u64, lost: u64) -> String {
+    /// The whole line, with the number of lines left out by the filter and of lines that could not be written.
+    pub(super) fn to_text(&self, suppressed: u64, lost: u64) -> String {
         let mut line = format!("{}{}", self.timestamp, self.pairs);
         for (key, count) in [("suppressed", suppressed), ("lost", lost)] {
             if count > 0 {
@@ -59,8 +59,8 @@ impl Line {
         value.append_to(&mut self.pairs, self.format);
     }
 
-    /// The key of a field; another one if there is one of this already, because a reader may keep but one.
-    fn key(&mut self, field: &Field) -> String {
+    /// The key of a field. Underscores make it unique, because parsers may keep only one value per key.
+    fn unique_key(&mut self, field: &Field) -> String {
         let name = field.name();
         let letters = name.strip_prefix("r#").unwrap_or(name).chars().take(100);
         let mut key: String =
@@ -72,22 +72,22 @@ impl Line {
         key
     }
 
-    /// A number or a truth value, which needs no quotes.
-    fn push_bare(&mut self, field: &Field, value: impl fmt::Display) {
-        let key = self.key(field);
+    /// Appends a number or a boolean, which needs no quotes.
+    fn push_unquoted(&mut self, field: &Field, value: impl fmt::Display) {
+        let key = self.unique_key(field);
         begin_pair(&mut self.pairs, self.format, &key);
         self.pairs.push_str(&value.to_string());
     }
 }
 
-/// Two events that say the same are the same, whenever they were.
+/// Ignores the timestamp, so that repeated events have the same hash.
 impl Hash for Line {
     fn hash<H: Hasher>(&self, state: &mut H) {
         self.pairs.hash(state);
     }
 }
 
-/// Writes what comes before a value that is not the first of its line.
+/// Appends the separator and the key of a pair. The timestamp always comes before it.
 fn begin_pair(line: &mut String, format: Format, key: &str) {
     let (before, after) = match format {
         Format::Logfmt => (" ", "="),
@@ -98,11 +98,11 @@ fn begin_pair(line: &mut String, format: Format, key: &str) {
 
 impl Visit for Line {
     fn record_debug(&mut self, field: &Field, value: &dyn fmt::Debug) {
-        let value = Escaped::of(format_args!("{value:?}"));
+        let value = Escaped::new(format_args!("{value:?}"));
         if field.name() == "source" {
             value.as_str().clone_into(&mut self.source);
         }
-        let key = if field.name() == "message" { "msg".to_owned() } else { self.key(field) };
+        let key = if field.name() == "message" { "msg".to_owned() } else { self.unique_key(field) };
         self.push(&key, &value);
     }
 
@@ -111,14 +111,14 @@ impl Visit for Line {
     }
 
     fn record_i64(&mut self, field: &Field, value: i64) {
-        self.push_bare(field, value);
+        self.push_unquoted(field, value);
     }
 
     fn record_u64(&mut self, field: &Field, value: u64) {
-        self.push_bare(field, value);
+        self.push_unquoted(field, value);
     }
 
     fn record_bool(&mut self, field: &Field, value: bool) {
-        self.push_bare(field, value);
+        self.push_unquoted(field, value);
     }
 }

@@ -1,4 +1,4 @@
-//! The exporter's own events made into lines, which are written, or held back for a while.
+//! The `tracing` layer: turns the exporter's events into lines, and writes them through the repeat filter.
 
 use std::io::Write;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -11,11 +11,11 @@ use tracing_subscriber::Layer;
 use tracing_subscriber::layer::Context;
 
 use super::formatter::Line;
-use super::repeat_filter::{PERIOD, Pace, RepeatFilter, Said, Subject};
-use super::{ACT, Format, Level};
+use super::repeat_filter::{FilteredLine, PERIOD, RepeatFilter, Repetition, Subject};
+use super::{Format, Level, OPERATION};
 use crate::clock;
 
-/// Makes lines of events. A clone writes to the same place.
+/// Logs events. Clones share the writer.
 #[derive(Debug)]
 pub(super) struct LogLayer<W> {
     level: LevelFilter,
@@ -26,11 +26,11 @@ pub(super) struct LogLayer<W> {
 #[derive(Debug)]
 struct State<W> {
     writer: W,
-    repeats: RepeatFilter<Line>,
-    /// How many lines could not be written since the last that could.
+    filter: RepeatFilter<Line>,
+    /// Lines that could not be written since the last one that could.
     lost: u64,
-    /// Whether a thread waits to write what is held back.
-    awaited: bool,
+    /// Whether a thread waits to write held lines.
+    has_waiting_thread: bool,
 }
 
 impl<W> Clone for LogLayer<W> {
@@ -45,27 +45,27 @@ impl<W: Write + Send + 'static> LogLayer<W> {
     }
 
     pub(super) fn with_period(writer: W, level: Level, format: Format, period: Duration) -> Self {
-        let state = State { writer, repeats: RepeatFilter::new(period), lost: 0, awaited: false };
+        let state = State { writer, filter: RepeatFilter::new(period), lost: 0, has_waiting_thread: false };
         Self { level: level.into(), format, state: Arc::new(Mutex::new(state)) }
     }
 
-    /// Writes all that is held back.
+    /// Writes all held lines.
     pub(super) fn finish(&self) {
         let mut state = self.state();
-        let rest = state.repeats.rest();
-        state.write(rest);
+        let lines = state.filter.take_all();
+        state.write(lines);
         let _ = state.writer.flush();
     }
 
-    /// Writes what is held back when it is due, until nothing is.
-    fn wait(&self) {
+    /// Writes held lines when they are due, until none is held.
+    fn write_held_lines(&self) {
         loop {
             let now = clock::monotonic();
             let mut state = self.state();
-            let due = state.repeats.due(now);
-            state.write(due);
-            let Some(next) = state.repeats.next() else {
-                state.awaited = false;
+            let lines = state.filter.take_due(now);
+            state.write(lines);
+            let Some(next) = state.filter.next_due() else {
+                state.has_waiting_thread = false;
                 return;
             };
             drop(state);
@@ -79,10 +79,10 @@ impl<W: Write + Send + 'static> LogLayer<W> {
 }
 
 impl<W: Write> State<W> {
-    /// Each line at once, so that no other gets in between.
-    fn write(&mut self, said: Vec<Said<Line>>) {
-        for Said { line, suppressed } in said {
-            match self.writer.write_all(line.written(suppressed, self.lost).as_bytes()) {
+    /// Writes each line by one call, so that no other output gets in between.
+    fn write(&mut self, lines: Vec<FilteredLine<Line>>) {
+        for FilteredLine { line, suppressed } in lines {
+            match self.writer.write_all(line.to_text(suppressed, self.lost).as_bytes()) {
                 Ok(()) => self.lost = 0,
                 Err(_) => self.lost += 1,
             }
@@ -90,6 +90,7 @@ impl<W: Write> State<W> {
     }
 }
 
+/// Whether a target is a module of the exporter. Events of libraries could contain a statement or a row.
 fn is_own(target: &str) -> bool {
     target.strip_prefix(env!("CARGO_CRATE_NAME")).is_some_and(|rest| rest.is_empty() || rest.starts_with("::"))
 }
@@ -105,16 +106,17 @@ impl<S: Subscriber, W: Write + Send + 'static> Layer<S> for LogLayer<W> {
 
     fn on_event(&self, event: &Event<'_>, _: Context<'_, S>) {
         let metadata = event.metadata();
-        let line = Line::of(event, self.format, clock::unix_seconds());
+        let line = Line::new(event, self.format, clock::unix_seconds());
         let subject = Subject { module: metadata.module_path().unwrap_or_default(), source: line.source.clone() };
-        let pace = if metadata.target() == ACT { Pace::Each } else { Pace::Once };
+        let repetition = if metadata.target() == OPERATION { Repetition::Unlimited } else { Repetition::OncePerPeriod };
         let mut state = self.state();
-        let said = state.repeats.take(clock::monotonic(), subject, pace, line);
-        state.write(said);
-        if !state.awaited && state.repeats.next().is_some() {
+        let lines = state.filter.filter(clock::monotonic(), subject, repetition, line);
+        state.write(lines);
+        if !state.has_waiting_thread && state.filter.next_due().is_some() {
             let layer = self.clone();
-            // Where there is no thread left, what is held back is written with the next line.
-            state.awaited = thread::Builder::new().name("log".to_owned()).spawn(move || layer.wait()).is_ok();
+            // Without a thread, held lines are written together with the next line.
+            let thread = thread::Builder::new().name("log".to_owned()).spawn(move || layer.write_held_lines());
+            state.has_waiting_thread = thread.is_ok();
         }
     }
 }

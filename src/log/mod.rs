@@ -1,9 +1,7 @@
-//! The log: on standard error, a line an event, in a form that no store's text can forge, and no more than a person can
-//! read.
+//! The log on standard error, one line per event. Text from stores cannot forge lines or keys, and repeated lines are limited.
 //!
-//! Everything that holds of all lines is done here, whoever logs: which events become lines (`layer`), what a line may say
-//! and how long (`formatter`, `escape`), how often (`repeat_filter`), and that nobody waits for its reader (`output`).
-//! Only the exporter's own events are logged. A library's could quote a statement or a row.
+//! `layer` selects events, `formatter` and `escape` make lines of them, `repeat_filter` limits repetition, and `output` writes without
+//! blocking. Only events of the exporter itself are logged: events of libraries could contain a statement or a row.
 
 mod escape;
 mod formatter;
@@ -23,11 +21,11 @@ use tracing_subscriber::layer::SubscriberExt;
 use layer::LogLayer;
 use output::Output;
 
-/// The target of what is logged because somebody asked for something, such as another configuration: it is not held back
-/// for having been said before, or who asks twice would not learn what came of it.
-pub const ACT: &str = concat!(env!("CARGO_CRATE_NAME"), "::act");
+/// The target of events that report the result of an operation, such as a reload. They are repeated without limit, because each
+/// request needs its result.
+pub const OPERATION: &str = concat!(env!("CARGO_CRATE_NAME"), "::operation");
 
-/// What to log: `--log.level`.
+/// The least severity that is logged: `--log.level`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum Level {
     /// Everything.
@@ -41,7 +39,7 @@ pub enum Level {
     Error,
 }
 
-/// How to log: `--log.format`.
+/// The format of the log: `--log.format`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum Format {
     /// `key=value`, quoted where need be.
@@ -64,21 +62,21 @@ impl From<Level> for LevelFilter {
 
 static LOG: OnceLock<LogLayer<Output>> = OnceLock::new();
 
-/// Starts the log. Does nothing if it was started before.
+/// Starts the log, unless it was started before.
 pub fn start(level: Level, format: Format) {
     let log = LOG.get_or_init(|| LogLayer::new(Output::new(io::stderr()), level, format));
-    // A second start, as in tests, leaves the first in place.
+    // In tests, the log may have been started before.
     let _ = tracing::subscriber::set_global_default(tracing_subscriber::registry().with(log.clone()));
 }
 
-/// Writes what was held back, and waits for a moment until all is written: before the process ends.
+/// Writes held lines and waits briefly until they are written. Called before the process ends.
 pub fn finish() {
     if let Some(log) = LOG.get() {
         log.finish();
     }
 }
 
-/// What logs to a writer of the test's own.
+/// A subscriber that logs to a writer of a test.
 #[cfg(test)]
 pub(crate) fn to<W: io::Write + Send + 'static>(
     writer: W,

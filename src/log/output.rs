@@ -1,4 +1,4 @@
-//! Standard error, written by a thread of its own, so that nobody who logs waits for whoever reads.
+//! Writes to standard error from a separate thread, so that logging never blocks.
 
 use std::io::{self, Write};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
@@ -6,12 +6,12 @@ use std::time::Duration;
 
 use tracing_appender::non_blocking::{ErrorCounter, NonBlocking, NonBlockingBuilder, WorkerGuard};
 
-/// How many lines wait to be written. Of a log that nobody reads any more, later ones are lost.
+/// Lines that may wait to be written. Further lines are lost if nobody reads the log.
 const BUFFERED_LINES: usize = 1024;
-/// How long the end of the process waits for a log that nobody reads.
+/// How long the process waits for the log at its end.
 const FLUSH_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// Writes elsewhere, without waiting: a line that could not be taken is an error.
+/// A writer that never blocks. A line that does not fit into the buffer is an error.
 #[derive(Debug)]
 pub(super) struct Output {
     lines: NonBlocking,
@@ -25,7 +25,7 @@ impl Output {
         let (sender, flushed) = sync_channel(1);
         let builder =
             NonBlockingBuilder::default().lossy(true).buffered_lines_limit(BUFFERED_LINES).thread_name("log-out");
-        let (lines, worker) = builder.finish(Flushed { writer, sender });
+        let (lines, worker) = builder.finish(FlushNotifier { writer, sender });
         Self { lost: lines.error_counter(), lines, flushed, _worker: worker }
     }
 }
@@ -37,8 +37,8 @@ impl Write for Output {
         if self.lost.dropped_lines() == before { Ok(line.len()) } else { Err(io::ErrorKind::WouldBlock.into()) }
     }
 
-    /// Waits for a moment until all is written. The guard of the thread would do so too when it is dropped, but ends the
-    /// log, and says on standard output that the buffer is full, which may hold up the end of the process.
+    /// Waits briefly until everything is written. Dropping the worker guard would do the same, but would also end the log, and print
+    /// to standard output if the buffer is full, which can block the end of the process.
     fn flush(&mut self) -> io::Result<()> {
         let _ = self.flushed.try_recv();
         self.write(b"")?;
@@ -46,13 +46,13 @@ impl Write for Output {
     }
 }
 
-/// Says when an empty line comes, which is when all before it is written.
-struct Flushed<W> {
+/// Reports an empty write, before which everything else was written.
+struct FlushNotifier<W> {
     writer: W,
     sender: SyncSender<()>,
 }
 
-impl<W: Write> Write for Flushed<W> {
+impl<W: Write> Write for FlushNotifier<W> {
     fn write(&mut self, line: &[u8]) -> io::Result<usize> {
         self.writer.write(line)
     }
@@ -76,10 +76,10 @@ mod tests {
 
     use super::*;
 
-    /// Takes a line once it is let.
-    struct Stuck(Arc<Mutex<()>>, Sender<Vec<u8>>);
+    /// A writer that blocks while the mutex is locked.
+    struct BlockedWriter(Arc<Mutex<()>>, Sender<Vec<u8>>);
 
-    impl Write for Stuck {
+    impl Write for BlockedWriter {
         fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
             drop(self.0.lock().unwrap());
             self.1.send(bytes.to_vec()).unwrap();
@@ -92,23 +92,23 @@ mod tests {
     }
 
     #[test]
-    fn nobody_waits_for_a_reader_and_what_is_beyond_the_bound_is_refused() {
+    fn logging_never_blocks_and_lines_beyond_the_buffer_are_errors() {
         let (lock, (sender, written)) = (Arc::new(Mutex::new(())), channel());
-        let mut output = Output::new(Stuck(Arc::clone(&lock), sender));
-        let stuck = lock.lock().unwrap();
+        let mut output = Output::new(BlockedWriter(Arc::clone(&lock), sender));
+        let guard = lock.lock().unwrap();
         let taken = (0..2 * BUFFERED_LINES).filter(|number| output.write(&number.to_be_bytes()).is_ok()).count();
         assert!((BUFFERED_LINES..=BUFFERED_LINES + 1).contains(&taken), "{taken}");
         assert!(output.flush().is_err_and(|error| error.kind() == io::ErrorKind::WouldBlock), "and so is the end");
-        drop(stuck);
+        drop(guard);
         for number in 0..BUFFERED_LINES {
             assert_eq!(written.recv().unwrap(), number.to_be_bytes());
         }
     }
 
     #[test]
-    fn the_end_waits_for_what_is_on_its_way() {
+    fn a_flush_waits_until_the_buffered_lines_are_written() {
         let (sender, written) = channel();
-        let mut output = Output::new(Stuck(Arc::default(), sender));
+        let mut output = Output::new(BlockedWriter(Arc::default(), sender));
         for line in [b"one", b"two"] {
             output.write_all(line).unwrap();
             output.flush().unwrap();

@@ -1,136 +1,139 @@
-//! How often what is said: the first of a kind at once, more of it once a period with the number of those left out.
+//! Limits repeated log lines: the first of a kind is written at once, and later ones at most once per period, with the number of
+//! lines left out.
 //!
-//! Whatever is said last of a subject comes out within the period, even if nothing more happens: what is held back is the
-//! latest, and nothing older comes after it.
+//! The last line about a subject is always written within the period: the filter holds back the latest line, and discards a held
+//! line once a newer one is written.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasher, Hash, RandomState};
 use std::time::Duration;
 
-/// For how long a line is not said again.
+/// For how long a line is not repeated.
 pub(super) const PERIOD: Duration = Duration::from_secs(60);
-/// How many different lines are said of one subject in one period, before the rest is held back too.
-const MOST_KINDS: usize = 8;
-/// The same for what somebody asked for, repeated or not.
-const MOST_ACTS: usize = 100;
-/// How many subjects are told apart. Those beyond share one for each module.
-const MOST_SUBJECTS: usize = 1024;
+/// Different lines about one subject that are written in one period.
+const MAX_KINDS: usize = 8;
+/// Lines that may be repeated, about one subject in one period.
+const MAX_REPEATABLE: usize = 100;
+/// Further subjects share one entry per module.
+const MAX_SUBJECTS: usize = 1024;
 
-/// What lines are about: what one module says of one source is one story, of which the end counts.
+/// What a line is about. The filter limits each subject separately.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Subject {
     pub(super) module: &'static str,
-    /// Empty for what is about none.
+    /// The source of leases; empty if the line is about none.
     pub(super) source: String,
 }
 
-/// How often the same may be said.
+/// Whether a line may be repeated within a period.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Pace {
-    /// Once a period.
-    Once,
-    /// Each time.
-    Each,
+pub(super) enum Repetition {
+    OncePerPeriod,
+    Unlimited,
 }
 
-/// A line to be written now, and how many others of its subject were left out since the last.
+/// A line to write, with the number of earlier lines about its subject that were left out.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Said<L> {
+pub(super) struct FilteredLine<L> {
     pub(super) line: L,
     pub(super) suppressed: u64,
 }
 
-/// What was said of late, and what is held back.
+/// The lines of the current period of each subject.
 #[derive(Debug)]
 pub(super) struct RepeatFilter<L> {
     period: Duration,
     hasher: RandomState,
-    stretches: HashMap<Subject, Stretch<L>>,
-    /// Counts what was held back, to keep its order.
-    held: u64,
+    subjects: HashMap<Subject, SubjectPeriod<L>>,
+    /// The number of lines held back so far, which gives their order.
+    held_count: u64,
 }
 
-/// A period of one subject.
 #[derive(Debug)]
-struct Stretch<L> {
+struct SubjectPeriod<L> {
     ends: Duration,
-    /// The hashes of the lines that were said in it.
-    said: Vec<u64>,
-    held: Option<Held<L>>,
+    /// The hashes of the lines written in the period.
+    written: Vec<u64>,
+    held: Option<HeldLine<L>>,
 }
 
-/// The latest of what is held back.
+/// The latest line held back.
 #[derive(Debug)]
-struct Held<L> {
+struct HeldLine<L> {
     line: L,
-    kind: u64,
-    /// How many are held back, this one included.
+    hash: u64,
+    /// The number of lines held back, including this one.
     count: u64,
     order: u64,
 }
 
 impl<L: Hash> RepeatFilter<L> {
-    /// Nothing was said yet.
     pub(super) fn new(period: Duration) -> Self {
-        Self { period, hasher: RandomState::new(), stretches: HashMap::new(), held: 0 }
+        Self { period, hasher: RandomState::new(), subjects: HashMap::new(), held_count: 0 }
     }
 
-    /// Takes a line, and gives what is to be written now, in this order.
-    pub(super) fn take(&mut self, now: Duration, subject: Subject, pace: Pace, line: L) -> Vec<Said<L>> {
-        let mut said = self.due(now);
-        let kind = self.hasher.hash_one(&line);
-        let known = self.stretches.contains_key(&subject) || self.stretches.len() < MOST_SUBJECTS;
-        let subject = if known { subject } else { Subject { source: String::new(), ..subject } };
+    /// Filters a line. Returns the lines to write now, in order.
+    pub(super) fn filter(
+        &mut self,
+        now: Duration,
+        subject: Subject,
+        repetition: Repetition,
+        line: L,
+    ) -> Vec<FilteredLine<L>> {
+        let mut lines = self.take_due(now);
+        let hash = self.hasher.hash_one(&line);
+        let is_tracked = self.subjects.contains_key(&subject) || self.subjects.len() < MAX_SUBJECTS;
+        let subject = if is_tracked { subject } else { Subject { source: String::new(), ..subject } };
         let ends = now + self.period;
-        let stretch = self.stretches.entry(subject).or_insert(Stretch { ends, said: Vec::new(), held: None });
-        let is_said_now = match pace {
-            Pace::Once => stretch.said.len() < MOST_KINDS && !stretch.said.contains(&kind),
-            Pace::Each => stretch.said.len() < MOST_ACTS,
+        let period = self.subjects.entry(subject).or_insert(SubjectPeriod { ends, written: Vec::new(), held: None });
+        let is_written_now = match repetition {
+            Repetition::OncePerPeriod => period.written.len() < MAX_KINDS && !period.written.contains(&hash),
+            Repetition::Unlimited => period.written.len() < MAX_REPEATABLE,
         };
-        if is_said_now {
-            stretch.said.push(kind);
-            // What is held back is older than this, and was said before: the count is enough.
-            let suppressed = stretch.held.take().map_or(0, |held| held.count);
-            said.push(Said { line, suppressed });
+        if is_written_now {
+            period.written.push(hash);
+            // The held line is older, and the same line was written before. Its count is enough.
+            let suppressed = period.held.take().map_or(0, |held| held.count);
+            lines.push(FilteredLine { line, suppressed });
         } else {
-            self.held += 1;
-            let count = stretch.held.as_ref().map_or(0, |held| held.count) + 1;
-            stretch.held = Some(Held { line, kind, count, order: self.held });
+            self.held_count += 1;
+            let count = period.held.as_ref().map_or(0, |held| held.count) + 1;
+            period.held = Some(HeldLine { line, hash, count, order: self.held_count });
         }
-        said
+        lines
     }
 
-    /// What was held back until now.
-    pub(super) fn due(&mut self, now: Duration) -> Vec<Said<L>> {
+    /// Takes the held lines whose period has ended.
+    pub(super) fn take_due(&mut self, now: Duration) -> Vec<FilteredLine<L>> {
         let ends = now + self.period;
         let mut due = Vec::new();
-        self.stretches.retain(|_, stretch| {
-            if stretch.ends > now {
+        self.subjects.retain(|_, period| {
+            if period.ends > now {
                 return true;
             }
-            let Some(held) = stretch.held.take() else { return false };
-            // It has just been said, so the next period begins.
-            *stretch = Stretch { ends, said: vec![held.kind], held: None };
+            let Some(held) = period.held.take() else { return false };
+            // The line is written now, so a new period begins.
+            *period = SubjectPeriod { ends, written: vec![held.hash], held: None };
             due.push(held);
             true
         });
         in_order(due)
     }
 
-    /// When something that is held back is due.
-    pub(super) fn next(&self) -> Option<Duration> {
-        self.stretches.values().filter(|stretch| stretch.held.is_some()).map(|stretch| stretch.ends).min()
+    /// When the next held line is due.
+    pub(super) fn next_due(&self) -> Option<Duration> {
+        self.subjects.values().filter(|period| period.held.is_some()).map(|period| period.ends).min()
     }
 
-    /// Everything that is held back.
-    pub(super) fn rest(&mut self) -> Vec<Said<L>> {
-        in_order(self.stretches.drain().filter_map(|(_, stretch)| stretch.held).collect())
+    /// Takes all held lines.
+    pub(super) fn take_all(&mut self) -> Vec<FilteredLine<L>> {
+        in_order(self.subjects.drain().filter_map(|(_, period)| period.held).collect())
     }
 }
 
-fn in_order<L>(mut held: Vec<Held<L>>) -> Vec<Said<L>> {
+fn in_order<L>(mut held: Vec<HeldLine<L>>) -> Vec<FilteredLine<L>> {
     held.sort_unstable_by_key(|held| held.order);
-    held.into_iter().map(|held| Said { line: held.line, suppressed: held.count - 1 }).collect()
+    held.into_iter().map(|held| FilteredLine { line: held.line, suppressed: held.count - 1 }).collect()
 }
 
 #[cfg(test)]

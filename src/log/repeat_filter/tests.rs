@@ -15,10 +15,10 @@ fn of(source: &str) -> Subject {
 }
 
 fn take(repeats: &mut RepeatFilter<&'static str>, seconds: u64, line: &'static str) -> Vec<(&'static str, u64)> {
-    shown(repeats.take(at(seconds), of("jobs"), Pace::Once, line))
+    shown(repeats.filter(at(seconds), of("jobs"), Repetition::OncePerPeriod, line))
 }
 
-fn shown<L>(said: Vec<Said<L>>) -> Vec<(L, u64)> {
+fn shown<L>(said: Vec<FilteredLine<L>>) -> Vec<(L, u64)> {
     said.into_iter().map(|said| (said.line, said.suppressed)).collect()
 }
 
@@ -26,17 +26,17 @@ fn shown<L>(said: Vec<Said<L>>) -> Vec<(L, u64)> {
 fn each_kind_is_said_at_once_and_then_the_latest_once_a_period() {
     let mut repeats = RepeatFilter::new(MINUTE);
     assert_eq!(take(&mut repeats, 0, "bad"), [("bad", 0)]);
-    assert_eq!(repeats.next(), None, "nothing is held back");
+    assert_eq!(repeats.next_due(), None, "nothing is held back");
     assert_eq!(take(&mut repeats, 1, "good"), [("good", 0)]);
     assert_eq!(take(&mut repeats, 2, "bad"), []);
     assert_eq!(take(&mut repeats, 3, "good"), []);
     assert_eq!(take(&mut repeats, 4, "bad"), []);
-    assert_eq!(repeats.next(), Some(at(60)));
-    assert_eq!(shown(repeats.due(at(59))), []);
-    assert_eq!(shown(repeats.due(at(60))), [("bad", 2)], "the present state, and what was left out before it");
+    assert_eq!(repeats.next_due(), Some(at(60)));
+    assert_eq!(shown(repeats.take_due(at(59))), []);
+    assert_eq!(shown(repeats.take_due(at(60))), [("bad", 2)], "the present state, and what was left out before it");
     assert_eq!(take(&mut repeats, 61, "bad"), [], "it has just been said");
     assert_eq!(take(&mut repeats, 62, "good"), [("good", 1)], "and counts what it comes after");
-    assert_eq!(shown(repeats.due(at(120))), []);
+    assert_eq!(shown(repeats.take_due(at(120))), []);
     assert_eq!(take(&mut repeats, 121, "bad"), [("bad", 0)], "after a quiet time all is as at first");
 }
 
@@ -46,20 +46,20 @@ fn another_line_is_said_at_once_and_no_older_one_after_it() {
     take(&mut repeats, 0, "refused");
     assert_eq!(take(&mut repeats, 1, "refused"), []);
     assert_eq!(take(&mut repeats, 2, "timeout"), [("timeout", 1)]);
-    assert_eq!(shown(repeats.rest()), []);
+    assert_eq!(shown(repeats.take_all()), []);
 }
 
 #[test]
 fn one_source_does_not_hold_back_another() {
     let mut repeats = RepeatFilter::new(MINUTE);
     for source in ["a", "b"] {
-        assert_eq!(shown(repeats.take(at(0), of(source), Pace::Once, "bad")), [("bad", 0)]);
+        assert_eq!(shown(repeats.filter(at(0), of(source), Repetition::OncePerPeriod, "bad")), [("bad", 0)]);
     }
     for source in ["b", "a"] {
-        assert_eq!(shown(repeats.take(at(1), of(source), Pace::Once, source)), [(source, 0)]);
-        assert_eq!(shown(repeats.take(at(1), of(source), Pace::Once, source)), []);
+        assert_eq!(shown(repeats.filter(at(1), of(source), Repetition::OncePerPeriod, source)), [(source, 0)]);
+        assert_eq!(shown(repeats.filter(at(1), of(source), Repetition::OncePerPeriod, source)), []);
     }
-    assert_eq!(shown(repeats.due(at(60))), [("b", 0), ("a", 0)], "in the order in which it happened");
+    assert_eq!(shown(repeats.take_due(at(60))), [("b", 0), ("a", 0)], "in the order in which it happened");
 }
 
 #[test]
@@ -67,10 +67,10 @@ fn what_somebody_asked_for_is_said_each_time_up_to_a_limit() {
     let mut repeats = RepeatFilter::new(MINUTE);
     let mut said = 0;
     for _ in 0..150 {
-        said += repeats.take(at(0), of(""), Pace::Each, "loaded").len();
+        said += repeats.filter(at(0), of(""), Repetition::Unlimited, "loaded").len();
     }
-    assert_eq!(said, MOST_ACTS);
-    assert_eq!(shown(repeats.rest()), [("loaded", 49)]);
+    assert_eq!(said, MAX_REPEATABLE);
+    assert_eq!(shown(repeats.take_all()), [("loaded", 49)]);
 }
 
 #[test]
@@ -79,15 +79,15 @@ fn sources_and_lines_without_end_take_no_more_than_some_memory_and_some_lines() 
     let mut said = 0;
     for number in 0..20_000_u64 {
         let subject = of(&number.to_string());
-        said += repeats.take(at(0), subject, Pace::Once, number).len();
-        said += repeats.take(at(0), of("one"), Pace::Once, number).len();
+        said += repeats.filter(at(0), subject, Repetition::OncePerPeriod, number).len();
+        said += repeats.filter(at(0), of("one"), Repetition::OncePerPeriod, number).len();
     }
-    assert!(repeats.stretches.len() <= MOST_SUBJECTS + 1, "{}", repeats.stretches.len());
-    assert!(repeats.stretches.values().all(|stretch| stretch.said.len() <= MOST_KINDS));
-    assert!(said <= MOST_SUBJECTS + 3 * MOST_KINDS, "{said}");
-    repeats.due(at(60));
-    repeats.due(at(120));
-    assert!(repeats.stretches.is_empty(), "what is over is forgotten");
+    assert!(repeats.subjects.len() <= MAX_SUBJECTS + 1, "{}", repeats.subjects.len());
+    assert!(repeats.subjects.values().all(|period| period.written.len() <= MAX_KINDS));
+    assert!(said <= MAX_SUBJECTS + 3 * MAX_KINDS, "{said}");
+    repeats.take_due(at(60));
+    repeats.take_due(at(120));
+    assert!(repeats.subjects.is_empty(), "what is over is forgotten");
 }
 
 proptest! {
@@ -104,18 +104,18 @@ proptest! {
         for (number, (gap, source, kind)) in events.iter().copied().enumerate() {
             let next = now + Duration::from_millis(gap);
             // What waits is written when it is due, as the journal does.
-            while let Some(due) = repeats.next().filter(|due| *due <= next) {
-                said.extend(repeats.due(due).into_iter().map(|one| (due, one.line, one.suppressed)).map(unhashed));
+            while let Some(due) = repeats.next_due().filter(|due| *due <= next) {
+                said.extend(repeats.take_due(due).into_iter().map(|one| (due, one.line, one.suppressed)).map(unhashed));
             }
             now = next;
             let line = Event { source, kind, number };
             last.insert(source, (now, number));
-            said.extend(repeats.take(now, of(&source.to_string()), Pace::Once, line).into_iter()
+            said.extend(repeats.filter(now, of(&source.to_string()), Repetition::OncePerPeriod, line).into_iter()
                 .map(|one| (now, one.line, one.suppressed)).map(unhashed));
         }
-        while let Some(due) = repeats.next() {
+        while let Some(due) = repeats.next_due() {
             prop_assert!(due <= now + MINUTE, "within the period");
-            said.extend(repeats.due(due).into_iter().map(|one| (due, one.line, one.suppressed)).map(unhashed));
+            said.extend(repeats.take_due(due).into_iter().map(|one| (due, one.line, one.suppressed)).map(unhashed));
         }
         let total: u64 = said.iter().map(|(_, _, suppressed)| 1 + suppressed).sum();
         prop_assert_eq!(total, events.len() as u64);

@@ -7,7 +7,7 @@ use tracing::{debug, error, info, warn};
 use tracing_subscriber::layer::SubscriberExt;
 
 use super::layer::LogLayer;
-use super::{ACT, Format, Level};
+use super::{Format, Level, OPERATION};
 use crate::expose::is_invisible;
 
 mod reader;
@@ -193,7 +193,7 @@ fn the_same_is_said_once_but_each_time_if_somebody_asked_for_it() {
         for _ in 0..5 {
             info!(source = "a", "again");
             info!(source = "b", "again");
-            info!(target: ACT, "done");
+            info!(target: OPERATION, "done");
         }
     });
     let count = |part: &str| lines.iter().filter(|line| line.contains(part)).count();

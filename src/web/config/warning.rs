@@ -47,7 +47,7 @@ impl WebConfig {
     /// Logs the warnings.
     pub fn log_warnings(&self) {
         for warning in self.warnings(clock::unix_seconds()) {
-            tracing::warn!(target: log::ACT, %warning, "the web configuration may not be what is meant");
+            tracing::warn!(target: log::OPERATION, %warning, "the web configuration may not be what is meant");
         }
     }
 

@@ -171,7 +171,7 @@ impl WebConfigWatcher {
             Ok(config) => {
                 let not_after = config.not_after().map(NotAfter::unix_seconds);
                 self.metrics.iter().for_each(|metrics| metrics.succeeded(not_after));
-                info!(target: log::ACT, now = %config.protection(), "the web configuration was loaded again");
+                info!(target: log::OPERATION, now = %config.protection(), "the web configuration was loaded again");
                 config.log_warnings();
                 let mut state = self.state();
                 state.config = Arc::new(config);
@@ -201,7 +201,7 @@ impl WebConfigWatcher {
 }
 
 fn log_rejection(error: &WebConfigError) {
-    error!(target: log::ACT, %error, "the web configuration cannot be used: the one before stays");
+    error!(target: log::OPERATION, %error, "the web configuration cannot be used: the one before stays");
 }
 
 /// A running check. However it ends, even by a panic, the next one can start.
