@@ -1,9 +1,18 @@
-# `make test` is all that a fresh Debian or Ubuntu machine with Rust needs: it installs what is missing, then tests.
+# `make check` needs Rust and a C compiler only: no server and no root. `make test` runs all tests on a fresh Debian or
+# Ubuntu machine with Rust; it installs what is missing first.
 
-.PHONY: test tools bench fuzz golden soak
+.PHONY: check test tools bench fuzz golden soak
+
+# Formatting, the tests that need no server, and clippy.
+check:
+	cargo fmt --all --check
+	cargo test --locked --workspace --lib
+	cargo test --locked --workspace --test stores sqlite::
+	cargo test --locked --workspace --doc
+	cargo clippy --locked --workspace --all-targets -- -D warnings
 
 test: tools
-	cargo test --locked
+	cargo test --locked --workspace
 
 # What the tests need beside Rust: a C compiler for the bundled SQLite, jsonnet, Prometheus, Alertmanager, PostgreSQL,
 # MariaDB, Redis, Valkey, Helm and kubectl. The servers are there but not started: the tests start their own.
@@ -12,7 +21,7 @@ tools:
 
 # Writes the golden outputs anew; read the difference before committing it.
 golden:
-	UPDATE_GOLDEN=1 cargo test --locked
+	UPDATE_GOLDEN=1 cargo test --locked --workspace
 
 bench:
 	cargo bench --locked

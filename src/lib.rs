@@ -24,6 +24,3 @@ mod suggestion;
 mod testing;
 pub mod web;
 mod yaml;
-
-#[cfg(test)]
-use test_support as servers;

@@ -17,6 +17,7 @@ mod command;
 mod concurrency;
 mod contract;
 mod dashboard;
+mod demo_on_servers;
 mod documentation;
 #[path = "../exposition/mod.rs"]
 mod exposition;

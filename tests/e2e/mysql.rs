@@ -4,6 +4,7 @@ mod access;
 mod contract;
 mod replication;
 mod rows;
+mod statements;
 mod types;
 mod zones;
 

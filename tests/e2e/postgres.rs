@@ -3,6 +3,7 @@
 mod access;
 mod contract;
 mod cost;
+mod pipeline;
 mod repeated_names;
 mod rows;
 mod types;

@@ -2,8 +2,6 @@ use super::scenario::{Action, STEPS};
 use super::speed::parse;
 use super::*;
 use crate::lease::Reason;
-#[cfg(any(feature = "postgres", feature = "redis"))]
-use crate::servers;
 
 fn arguments(speed: &str) -> Arguments {
     Arguments { speed: parse(speed).unwrap(), port: 0, once: true, keep: false, store: None, password_file: None }
@@ -61,151 +59,6 @@ async fn the_exporter_shows_every_expected_state() {
     run_scenario_on(&arguments("6"), "an SQLite file").await;
 }
 
-/// The scenario is the same on a server, and its schema is removed at the end.
-#[cfg(feature = "postgres")]
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_scenario_is_the_same_on_postgres() {
-    let database = servers::postgres().database();
-    run_scenario_on(&on(database.owner(), "6"), "the schema lease_exporter_demo_").await;
-    assert_eq!(schemas(&database), "");
-}
-
-#[cfg(feature = "postgres")]
-#[tokio::test]
-async fn a_stop_during_the_demo_leaves_no_schema_behind() {
-    let database = servers::postgres().database();
-    let stop = CancellationToken::new();
-    let stopped = async {
-        while schemas(&database).is_empty() {
-            tokio::time::sleep(Duration::from_millis(20)).await;
-        }
-        stop.cancel();
-    };
-    let arguments = on(database.owner(), "1");
-    let mut out = Vec::new();
-    let (outcome, ()) = tokio::join!(show(&arguments, Output::new(&mut out, false), stop.clone()), stopped);
-    outcome.unwrap();
-    assert_eq!(schemas(&database), "");
-}
-
-#[cfg(feature = "postgres")]
-#[tokio::test]
-async fn a_failure_during_the_setup_leaves_no_schema_behind() {
-    let database = servers::postgres().database();
-    let owner = database.owner();
-    let store = StoreAddress::parse(owner.url(), Some(owner.password_file().to_owned())).unwrap();
-    let environment = DemoEnvironment::create(parse("1").unwrap(), false, Some(store)).await.unwrap();
-    assert!(!schemas(&database).is_empty());
-    drop(environment);
-    assert_eq!(schemas(&database), "");
-}
-
-#[cfg(feature = "postgres")]
-#[tokio::test]
-async fn a_kept_store_on_a_server_can_be_read_without_the_demo() {
-    let database = servers::postgres().database();
-    let owner = database.owner();
-    let store = StoreAddress::parse(owner.url(), Some(owner.password_file().to_owned())).unwrap();
-    let environment = DemoEnvironment::create(parse("1").unwrap(), true, Some(store)).await.unwrap();
-    let file = environment.config_file();
-    let (cleaned_up, lines) = environment.clean_up(async { Some(Ok(())) }).await;
-    cleaned_up.unwrap();
-    assert!(!schemas(&database).is_empty());
-    let observer = sources::passing_observer(&sources::configuration(&file).unwrap()).unwrap();
-    let readings = observer.observe(tokio::time::Instant::now() + Duration::from_secs(10)).await;
-    let statuses: Vec<_> = readings.iter().flat_map(|reading| &reading.snapshot.leases).collect();
-    assert_eq!(statuses.iter().map(|status| status.verdict.reason).collect::<Vec<_>>(), [Reason::Absent]);
-    run_commands(&lines);
-    assert_eq!(schemas(&database), "");
-    assert!(!file.exists());
-}
-
-#[cfg(feature = "redis")]
-#[tokio::test]
-async fn a_kept_store_in_redis_is_removed_by_the_printed_commands() {
-    let keyspace = servers::redis().keyspace();
-    keyspace.grant(&["allcommands"]);
-    let store = StoreAddress::parse(keyspace.url(), Some(keyspace.password_file().to_owned())).unwrap();
-    let environment = DemoEnvironment::create(parse("1").unwrap(), true, Some(store)).await.unwrap();
-    let StoreAddress::Redis { prefix, .. } = environment.store() else { panic!("no Redis") };
-    keyspace.command(&["HSET", &format!("{prefix}lease:{}", environment::LEASE), "epoch", "1"]);
-    keyspace.command(&["SET", "another", "stays"]);
-    let (cleaned_up, lines) = environment.clean_up(async { Some(Ok(())) }).await;
-    cleaned_up.unwrap();
-    run_commands(&lines);
-    assert_eq!(keyspace.command(&["KEYS", "*"]), "another");
-}
-
-/// A server that hangs does not delay the end. The commands that remove what is left there are printed.
-#[cfg(feature = "redis")]
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_stop_while_the_server_hangs_ends_within_seconds_and_prints_what_is_left() {
-    let server = servers::Server::start(servers::Kind::Redis, &[]);
-    let keyspace = server.keyspace();
-    let stop = CancellationToken::new();
-    let stopped = async {
-        while keyspace.command(&["KEYS", "lease_exporter_demo_*:lease:*"]).is_empty() {
-            tokio::time::sleep(Duration::from_millis(20)).await;
-        }
-        server.freeze();
-        stop.cancel();
-        tokio::time::Instant::now()
-    };
-    let url = format!("redis://{}/{}", server.address(), keyspace.number());
-    let arguments = Arguments { store: Some(url), ..arguments("1") };
-    let mut out = Vec::new();
-    let (outcome, since) = tokio::join!(show(&arguments, Output::new(&mut out, false), stop.clone()), stopped);
-    let took = since.elapsed();
-    assert!(took < Duration::from_secs(8), "{took:?}");
-    assert_eq!(outcome.unwrap_err().to_string(), "the demo's store: the store cannot be reached");
-    let out = String::from_utf8(out).unwrap();
-    assert!(out.contains("Another Ctrl-C ends at once"), "{out}");
-    let (_, left) = out.split_once("is left there. Remove it with\n").unwrap();
-    server.thaw();
-    run_commands(&left.lines().map(str::to_owned).collect::<Vec<_>>());
-    assert_eq!(keyspace.command(&["DBSIZE"]), "0");
-}
-
-/// The timeout of a request to Redis in `scheduler::redis`.
-#[cfg(feature = "redis")]
-const STORE_TIMEOUT: Duration = Duration::from_secs(3);
-
-/// Dropping the clean-up does not wait for the store, nor does dropping the environment.
-#[cfg(feature = "redis")]
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_second_stop_does_not_wait_for_the_store() {
-    let server = servers::Server::start(servers::Kind::Redis, &[]);
-    let url = format!("redis://{}", server.address());
-    let environment =
-        DemoEnvironment::create(parse("1").unwrap(), false, Some(StoreAddress::parse(&url, None).unwrap()))
-            .await
-            .unwrap();
-    server.freeze();
-    let since = tokio::time::Instant::now();
-    tokio::select! {
-        _ = environment.clean_up(std::future::pending()) => panic!("the users have not stopped"),
-        () = tokio::task::yield_now() => {}
-    }
-    // A request to the hanging server would end by its timeout, and not before.
-    assert!(since.elapsed() < STORE_TIMEOUT, "{:?}", since.elapsed());
-}
-
-/// Runs the printed commands in a shell.
-#[cfg(any(feature = "postgres", feature = "redis"))]
-fn run_commands(lines: &[String]) {
-    let commands: Vec<_> =
-        lines.iter().filter(|line| line.starts_with("    ") && !line.contains("lease-exporter status")).collect();
-    assert!(!commands.is_empty(), "{lines:?}");
-    for word in ["PGPASSWORD=", "REDISCLI_AUTH="] {
-        assert!(commands.iter().all(|line| !line.contains(word) || line.contains("$(cat ")), "{lines:?}");
-    }
-    let script = commands.into_iter().fold("set -e\n".to_owned(), |script, line| script + line + "\n");
-    let folders = [servers::program("psql"), "/usr/bin:/bin".to_owned()];
-    let path = folders.map(|path| path.trim_end_matches("/psql").to_owned()).join(":");
-    let done = std::process::Command::new("sh").args(["-c", &script]).env("PATH", path).output().unwrap();
-    assert!(done.status.success(), "{script}\n{}", String::from_utf8_lossy(&done.stderr));
-}
-
 #[test]
 fn the_help_says_how_much_the_demo_writes_per_minute() {
     assert_eq!(parse("1").unwrap().due_interval() * 60, Duration::from_secs(60));
@@ -231,29 +84,6 @@ async fn an_unusable_store_is_refused_before_anything_is_created() {
         );
         assert!(out.is_empty());
     }
-}
-
-#[cfg(feature = "redis")]
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_scenario_is_the_same_on_redis() {
-    let keyspace = servers::redis().keyspace();
-    let url = format!("redis://{}/{}", servers::redis().address(), keyspace.number());
-    let arguments = Arguments { store: Some(url), ..arguments("6") };
-    run_scenario_on(&arguments, "Redis under keys that begin with lease_exporter_demo_").await;
-    assert_eq!(keyspace.command(&["DBSIZE"]), "0");
-}
-
-/// The arguments for a store with this login.
-#[cfg(feature = "postgres")]
-fn on(login: &servers::Login, speed: &str) -> Arguments {
-    let password_file = Some(login.password_file().to_owned());
-    Arguments { store: Some(login.url().to_owned()), password_file, ..arguments(speed) }
-}
-
-/// The names of the schemas that demos have made.
-#[cfg(feature = "postgres")]
-fn schemas(database: &servers::Database) -> String {
-    database.query("SELECT nspname FROM pg_namespace WHERE nspname LIKE 'lease_exporter_demo_%'")
 }
 
 async fn run_scenario_on(arguments: &Arguments, place: &str) {

@@ -4,11 +4,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use super::*;
-use crate::lease::Epoch;
-use crate::servers;
 use crate::store::PasswordFile;
-use crate::store::Store as _;
-use crate::store::link::Link;
 
 fn reader(port: u16, user: &str, name: &str, password_file: &Path, statement: Statement) -> Reader {
     let database = Database {
@@ -72,34 +68,4 @@ async fn a_password_that_a_server_takes_over_protected_connections_alone_is_sent
     assert_eq!(server.join().unwrap(), (0, SSL));
     // The second connection was cut off; whatever went wrong, nothing of it is told.
     assert!(matches!(error, ReadError::Unreachable(_)) && !error.to_string().contains("planted"), "{error}");
-}
-
-#[tokio::test]
-async fn of_several_statements_the_one_is_asked_that_fits_what_is_stored_now() {
-    let server = servers::mariadb();
-    let database = server.database();
-    database.execute("CREATE TABLE version (number INT); INSERT INTO version VALUES (2)");
-    let variant = |name: &str, epoch: u64| {
-        let sql = format!("SELECT UTC_TIMESTAMP(6) AS store_now, 'x' AS holder, {epoch} AS epoch");
-        (Box::from(name), Arc::from(sql))
-    };
-    let statement = Statement::Probed {
-        probe: "SELECT CASE number WHEN 2 THEN 'two' WHEN 3 THEN 'three' ELSE number END FROM version; \n".into(),
-        variants: [variant("two", 2), variant("three", 3)].into(),
-    };
-    let login = database.reader();
-    let mut store = Link::new(reader(server.port(), login.name(), database.name(), login.password_file(), statement));
-    for epoch in [2, 3, 2] {
-        database.execute(&format!("UPDATE version SET number = {epoch}"));
-        let taken = store.read(Instant::now() + Duration::from_secs(60)).await.unwrap();
-        assert_eq!(taken.records.accepted[0].epoch, Some(Epoch(epoch)));
-    }
-    for unknown in ["UPDATE version SET number = 4", "UPDATE version SET number = NULL", "DELETE FROM version"] {
-        database.execute(unknown);
-        let error = store.read(Instant::now() + Duration::from_secs(60)).await.unwrap_err();
-        assert!(
-            matches!(&error, ReadError::SchemaMismatch(told) if told.ends_with("two, three")),
-            "{unknown}: {error}"
-        );
-    }
 }

@@ -1,4 +1,4 @@
-//! Servers that are none, and real ones.
+//! Connections to something that only pretends to be a server.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -9,7 +9,6 @@ use tokio::task::JoinHandle;
 
 use super::message::{LONGEST, ServerMessage};
 use super::*;
-use crate::servers;
 use crate::store::kind::StoreConfig as _;
 use crate::store::{Host, PasswordFile, Tls};
 
@@ -164,73 +163,4 @@ async fn without_a_password_or_a_user_it_is_told_what_is_missing() {
     let mut nobody = database("127.0.0.1", port, None, Tls::Off);
     nobody.server.user = None;
     assert!(read(nobody).await.unwrap_err().to_string().contains("names no user"));
-}
-
-/// A session of the owner, who may write.
-async fn owners_session(database: &servers::Database) -> MessageStream {
-    let url = url::Url::parse(database.owner().url()).unwrap();
-    let server = Server {
-        host: Host::Tcp { name: url.host_str().unwrap().into(), port: url.port().unwrap() },
-        user: Some(url.username().into()),
-        password: Some(PasswordFile::new(database.owner().password_file().to_owned())),
-        tls: Tls::Off,
-    };
-    Session::open(&server, database.name(), Instant::now() + Duration::from_secs(60)).await.unwrap().stream
-}
-
-#[tokio::test]
-async fn where_the_prelude_fails_the_query_does_not_run() {
-    let database = servers::postgres().database();
-    database.execute("CREATE TABLE job (name text)");
-    let sql = "INSERT INTO job VALUES ('planted') RETURNING now() AS store_now";
-    let begin = "BEGIN TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY";
-    for (prelude, reason) in [
-        (&["BEGIN NONSENSE"][..], "schema_mismatch"),
-        (&["SELECT 1/0"], "invalid_record"),
-        (&[begin, "SET LOCAL nonsense = 1"], "schema_mismatch"),
-        (&[begin, "SET LOCAL lock_timeout = 'nonsense'"], "invalid_record"),
-        // It holds, and then the query may not.
-        (&[begin], "schema_mismatch"),
-    ] {
-        let prelude = Prelude(prelude.iter().map(|sql| (*sql).to_owned()).collect());
-        let mut stream = owners_session(&database).await;
-        let types = DatabaseTypes::default();
-        let request = ReadRequest { prelude: &prelude, sql, scope: &scope(), zone: Zone::UTC, types: &types };
-        let error = reading::read(&request, &mut stream).await.unwrap_err().of_query(sql);
-        assert_eq!(error.failure().as_str(), reason, "{error}");
-        assert_eq!(database.query("SELECT count(*) FROM job"), "0", "{error}");
-    }
-}
-
-/// A setting that such a statement changed would be there for the next client of a pooler.
-#[tokio::test]
-async fn a_statement_that_gives_nothing_is_never_run() {
-    let database = servers::postgres().database();
-    let mut stream = owners_session(&database).await;
-    let prelude = Prelude(vec!["BEGIN READ ONLY".to_owned()]);
-    for sql in
-        ["SET application_name = 'planted'", "COMMIT", "COPY pg_class TO STDOUT", "LISTEN planted", "", "-- none"]
-    {
-        let error = reading::described(&prelude, sql, &mut stream).await.unwrap_err().of_query(sql);
-        assert!(error.to_string().contains("returns nothing"), "{sql}: {error}");
-    }
-    let mut name = None;
-    let taken = |values: &[Option<&[u8]>]| name = values[0].map(<[u8]>::to_vec);
-    reading::rows(&Prelude(Vec::new()), "SHOW application_name", &mut stream, taken).await.unwrap();
-    assert_eq!(name.as_deref(), Some(&b"lease-exporter"[..]));
-}
-
-#[tokio::test]
-async fn enums_and_texts_without_case_are_texts_and_other_types_of_a_database_are_not() {
-    let database = servers::postgres().database();
-    database.execute("CREATE TYPE mood AS ENUM ('calm'); CREATE TYPE pair AS (x int); CREATE EXTENSION citext");
-    let mut stream = owners_session(&database).await;
-    let sql = "SELECT 'calm'::mood, 'x'::citext, ROW(1)::pair, 'x'::text, '{calm}'::mood[]";
-    let prelude = || Prelude(vec!["BEGIN READ ONLY".to_owned()]);
-    let types = learn(sql, prelude, &mut stream).await.unwrap();
-    let described = reading::described(&prelude(), sql, &mut stream).await.unwrap();
-    assert_eq!(types.question(described.types()), None);
-    let kinds: Vec<_> = described.types().map(|oid| types.kind(oid).unwrap()).collect();
-    use super::value::Kind::{Other, Text};
-    assert_eq!(kinds, [Text, Text, Other, Text, Other]);
 }
