@@ -13,7 +13,7 @@ mod notify;
 mod presets;
 mod print;
 mod reload;
-pub mod scheduler;
+mod scheduler;
 mod serve;
 mod signals;
 pub mod sources;
@@ -61,7 +61,7 @@ enum Command {
     Check(check::Arguments),
     Presets(presets::Arguments),
     Demo(demo::Arguments),
-    Scheduler(scheduler::Args),
+    Scheduler(scheduler::Arguments),
     Completions(completions::Arguments),
     Man(man::Arguments),
 }
@@ -85,12 +85,6 @@ impl Failure {
             Self::Configuration(_) => Exit::Configuration,
             Self::System(_) => Exit::System,
         }
-    }
-}
-
-impl From<scheduler::Error> for Failure {
-    fn from(error: scheduler::Error) -> Self {
-        if error.is_usage() { Self::Configuration(error.to_string()) } else { Self::System(error.to_string()) }
     }
 }
 
@@ -130,7 +124,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Some(Command::Check(arguments)) => check::run(&arguments),
         Some(Command::Presets(arguments)) => presets::run(&arguments),
         Some(Command::Demo(arguments)) => demo::run(&arguments),
-        Some(Command::Scheduler(arguments)) => scheduler::run(arguments).map_err(Failure::from),
+        Some(Command::Scheduler(arguments)) => scheduler::run(&arguments),
         Some(Command::Completions(arguments)) => completions::run(&arguments),
         Some(Command::Man(arguments)) => man::run(&arguments),
     };

@@ -1,19 +1,19 @@
-//! `lease-exporter scheduler`: one synthetic scheduler as a process of its own, to be observed, frozen and killed.
+//! `lease-exporter scheduler`: a synthetic scheduler in a separate process, which can be observed, frozen and killed.
 
 use std::io::{self, Write};
 use std::path::PathBuf;
 use std::time::Duration;
 
-use lease_protocol::{
-    HolderId, InvalidAddress, InvalidHolderId, InvalidTiming, ProtocolError, Scheduler, SchedulerEvent,
-    SchedulerHandle, SchedulerPanic, StoreAddress, Timing, spawn,
-};
-use tokio::runtime;
-use tokio::signal::unix::{Signal, SignalKind, signal};
+use lease_protocol::{HolderId, ProtocolError, Scheduler, SchedulerEvent, SchedulerHandle, StoreAddress, Timing, spawn};
+use tokio::signal::unix::{Signal, SignalKind};
 use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
 
+use super::Failure;
 use super::exit::Exit;
 use super::manual::Manual;
+use super::serve::block_on;
+use super::signals::{self, Signals};
 use super::terminal::ProgressLine;
 
 pub(super) const MANUAL: Manual = Manual {
@@ -40,7 +40,7 @@ pub(super) const MANUAL: Manual = Manual {
 /// The exporter reads it, on every kind of store, with `preset: reference` in its configuration.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = MANUAL.help())]
-pub struct Args {
+pub(super) struct Arguments {
     /// The store: sqlite:///path, postgres://user@host:port/database or redis://user@host:port/number
     ///
     /// Without a password, for which there is --password-file. PostgreSQL on another machine is spoken to over TLS, unless
@@ -73,140 +73,72 @@ pub struct Args {
     create: bool,
 }
 
-/// Why the scheduler did not start, or did not end well.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum Error {
-    /// The instance token cannot be used. The caller must choose another.
-    #[error("--instance: {0}")]
-    Instance(#[from] InvalidHolderId),
-    /// The operating system refused something that any process may have. Its operator must act.
-    #[error("cannot {what}: {error}")]
-    Os {
-        /// What was asked of it.
-        what: &'static str,
-        /// What it said.
-        error: io::Error,
-    },
-    /// Nobody reads the events any more.
-    #[error("cannot write to standard output: {0}")]
-    Output(io::Error),
-    /// A bug ended the scheduler's thread.
-    #[error(transparent)]
-    Panicked(#[from] SchedulerPanic),
-    /// The operating system has no random bytes for an instance token. The caller can give one.
-    #[error("no random bytes for an instance token: give one with --instance")]
-    Random,
-    /// The store cannot be used. Its operator must act; without the tables, the caller can have them made.
-    #[error("--store: {error}{hint}")]
-    Store {
-        /// What is wrong.
-        error: ProtocolError,
-        /// What else to say.
-        hint: &'static str,
-    },
-    /// The caller named a store of another kind, or none.
-    #[error("--store: {0}")]
-    StoreUrl(#[from] InvalidAddress),
-    /// The times make no scheduler. The caller must change them.
-    #[error(transparent)]
-    Timing(#[from] InvalidTiming),
-}
-
-impl Error {
-    /// Whether the caller can mend it on the command line.
-    #[must_use]
-    pub const fn is_usage(&self) -> bool {
-        match self {
-            Self::Instance(_) | Self::StoreUrl(_) | Self::Timing(_) => true,
-            Self::Os { .. } | Self::Output(_) | Self::Panicked(_) | Self::Random | Self::Store { .. } => false,
-        }
-    }
-}
-
-/// Runs until a signal ends it.
-///
-/// # Errors
-/// When it cannot start, or standard output is gone.
-pub fn run(args: Args) -> Result<Exit, Error> {
-    let timing = Timing::new(args.ttl, args.renew_every)?;
-    let timing = timing.work_takes(args.work_takes).enqueue_every(args.enqueue_every)?;
-    let holder = match args.instance {
-        Some(id) => HolderId::new(id)?,
-        None => HolderId::random().map_err(|_| Error::Random)?,
+pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
+    let usage = |option: &str, error: &dyn std::fmt::Display| Failure::Configuration(format!("{option}{error}"));
+    let timing = Timing::new(arguments.ttl, arguments.renew_every)
+        .and_then(|timing| timing.work_takes(arguments.work_takes).enqueue_every(arguments.enqueue_every))
+        .map_err(|error| usage("", &error))?;
+    let holder = match &arguments.instance {
+        Some(id) => HolderId::new(id.clone()).map_err(|error| usage("--instance: ", &error))?,
+        None => HolderId::random().map_err(|_| {
+            Failure::System("no random bytes for an instance token: give one with --instance".to_owned())
+        })?,
     };
-    let store = StoreAddress::parse(&args.store, args.password_file)?;
-    // Now and here, so that what is wrong with the store ends the process; later failures are waited out.
+    let store = StoreAddress::parse(&arguments.store, arguments.password_file.clone())
+        .map_err(|error| usage("--store: ", &error))?;
+    // A store that cannot be opened now ends the process. After later failures, the scheduler retries.
     let progress = ProgressLine::start("opening", ["the store".to_owned()]);
-    let opened = if args.create { store.create() } else { store.open() };
+    let opened = if arguments.create { store.create() } else { store.open() };
     drop(progress);
-    drop(opened.map_err(|error| Error::Store { error, hint: hint(&store, error) })?);
-
-    let runtime = runtime::Builder::new_current_thread()
-        .enable_io()
-        .build()
-        .map_err(|error| Error::Os { what: "start a runtime", error })?;
-    runtime.block_on(async {
-        // Before the scheduler's first line: whoever has read it may send a signal.
-        let signals = Signals::new().map_err(|error| Error::Os { what: "handle signals", error })?;
-        let (output_failed, output) = mpsc::channel(1);
-        let report = move |event| {
-            if let Err(error) = print(&event) {
-                // One failure is enough to end it; what follows until then finds the place taken.
-                let _ = output_failed.try_send(error);
-            }
-        };
-        let connect = move || store.open();
-        let scheduler = spawn(Scheduler::new(holder, args.lease, timing), connect, report)
-            .map_err(|error| Error::Os { what: "start a thread", error })?;
-        wait(scheduler, signals, output).await
-    })
+    drop(opened.map_err(|error| Failure::System(format!("--store: {error}{}", hint(&store, error))))?);
+    let scheduler = Scheduler::new(holder, arguments.lease.clone(), timing);
+    block_on(run_until_signalled(scheduler, store))?
 }
 
+async fn run_until_signalled(scheduler: Scheduler, store: StoreAddress) -> Result<Exit, Failure> {
+    // Before the scheduler prints its first line, after which a reader may send signals.
+    let (signals, stop) = (Signals::with(&[])?, CancellationToken::new());
+    let toggles = signals::stream(SignalKind::user_defined1())?;
+    let (sender, output_errors) = mpsc::channel(1);
+    let report = move |event| {
+        if let Err(error) = print(&event) {
+            // The first error ends the scheduler. The channel has no room for further ones.
+            let _ = sender.try_send(error);
+        }
+    };
+    let scheduler = spawn(scheduler, move || store.open(), report)
+        .map_err(|error| Failure::System(format!("cannot start a thread: {error}")))?;
+    let finished = signals.run(stop.clone(), wait(scheduler, stop, toggles, output_errors)).await;
+    finished.unwrap_or(Ok(Exit::Ok))
+}
+
+/// Freezes and thaws the scheduler at each signal, until `stop` is cancelled or the output fails. Then stops it.
 async fn wait(
     scheduler: SchedulerHandle,
-    mut signals: Signals,
-    mut output: mpsc::Receiver<io::Error>,
-) -> Result<Exit, Error> {
-    let mut frozen = false;
-    let failed = loop {
+    stop: CancellationToken,
+    mut toggles: Signal,
+    mut output_errors: mpsc::Receiver<io::Error>,
+) -> Result<Exit, Failure> {
+    let mut is_frozen = false;
+    let error = loop {
         tokio::select! {
-            _ = signals.terminate.recv() => break None,
-            _ = signals.interrupt.recv() => break None,
-            // Nothing when the thread has ended by itself; stopping it tells why.
-            failed = output.recv() => break failed,
-            _ = signals.freeze.recv() => {
-                frozen = !frozen;
-                if frozen { scheduler.freeze() } else { scheduler.thaw() }
+            () = stop.cancelled() => break None,
+            // `None` if the thread has ended by a panic, which `stop` returns.
+            error = output_errors.recv() => break error,
+            _ = toggles.recv() => {
+                is_frozen = !is_frozen;
+                if is_frozen { scheduler.freeze() } else { scheduler.thaw() }
             }
         }
     };
-    scheduler.stop()?;
-    failed.map_or(Ok(Exit::Ok), |error| Err(Error::Output(error)))
-}
-
-struct Signals {
-    terminate: Signal,
-    interrupt: Signal,
-    freeze: Signal,
-}
-
-impl Signals {
-    fn new() -> io::Result<Self> {
-        Ok(Self {
-            // A service manager or a container runtime ends the process.
-            terminate: signal(SignalKind::terminate())?,
-            // A person at a terminal does.
-            interrupt: signal(SignalKind::interrupt())?,
-            freeze: signal(SignalKind::user_defined1())?,
-        })
-    }
+    scheduler.stop().map_err(|panic| Failure::System(panic.to_string()))?;
+    error.map_or(Ok(Exit::Ok), |error| Err(Failure::System(format!("cannot write to standard output: {error}"))))
 }
 
 fn print(event: &SchedulerEvent) -> io::Result<()> {
     let mut stdout = io::stdout().lock();
     writeln!(stdout, "{event}")?;
-    // Standard output may be a pipe that someone waits at.
+    // Standard output may be a pipe, which is not flushed at the end of a line.
     stdout.flush()
 }
 
@@ -234,30 +166,30 @@ mod tests {
     #[derive(Debug, Parser)]
     struct Command {
         #[command(flatten)]
-        args: Args,
+        arguments: Arguments,
     }
 
-    fn parsed(more: &[&str]) -> Result<Args, clap::Error> {
-        let given = ["scheduler", "--store", "sqlite:///none/none.db", "--lease", "retention"];
-        Command::try_parse_from(given.iter().chain(more)).map(|command| command.args)
+    fn parsed(more: &[&str]) -> Result<Arguments, clap::Error> {
+        let required = ["scheduler", "--store", "sqlite:///none/none.db", "--lease", "retention"];
+        Command::try_parse_from(required.iter().chain(more)).map(|command| command.arguments)
     }
 
     fn refused(more: &[&str]) -> String {
-        run(parsed(more).unwrap()).unwrap_err().to_string()
+        run(&parsed(more).unwrap()).unwrap_err().to_string()
     }
 
     #[test]
-    fn an_error_does_not_repeat_the_store() {
+    fn errors_do_not_contain_the_url_of_the_store() {
         for store in ["postgres://me:planted@host/db", "redis://:planted@host", "planted", "sqlite:///planted?key=1"] {
-            let args = parsed(&[]).map(|args| Args { store: store.into(), ..args }).unwrap();
-            let error = run(args).unwrap_err();
-            assert!(error.is_usage() && !error.to_string().contains("planted"), "{error}");
+            let arguments = Arguments { store: store.into(), ..parsed(&[]).unwrap() };
+            let error = run(&arguments).unwrap_err();
+            assert!(matches!(error, Failure::Configuration(_)) && !error.to_string().contains("planted"), "{error}");
         }
         assert_eq!(refused(&[]), "--store: the store cannot be reached (--create makes what is not there)");
     }
 
     #[test]
-    fn times_that_make_no_scheduler_are_refused() {
+    fn unusable_durations_are_refused() {
         assert_eq!(refused(&["--ttl", "0s"]), "ttl must be at least 1ms and at most 10^12 ms");
         assert_eq!(
             refused(&["--renew-every", "5s"]),
@@ -267,9 +199,9 @@ mod tests {
     }
 
     #[test]
-    fn enqueueing_can_be_turned_off() {
-        for off in ["none", "0", "0s"] {
-            assert_eq!(parsed(&["--enqueue-every", off]).unwrap().enqueue_every, Duration::ZERO, "{off}");
+    fn enqueueing_can_be_disabled() {
+        for disabled in ["none", "0", "0s"] {
+            assert_eq!(parsed(&["--enqueue-every", disabled]).unwrap().enqueue_every, Duration::ZERO, "{disabled}");
         }
         assert_eq!(parsed(&[]).unwrap().enqueue_every, Duration::from_secs(1));
     }
