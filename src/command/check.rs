@@ -40,7 +40,7 @@ pub(super) const MANUAL: Manual = Manual {
 #[derive(Clone, Debug, Args)]
 #[command(after_long_help = MANUAL.help())]
 pub(super) struct Arguments {
-    /// The configuration: what to read, and the limits of each lease
+    /// The configuration: the sources to read, and the limits of each lease
     #[arg(long = "config.file", value_name = "FILE", env = CONFIG_FILE.0, value_parser = sources::file(), value_hint = clap::ValueHint::FilePath)]
     config_file: Option<PathBuf>,
 

@@ -53,41 +53,41 @@ pub(super) const MANUAL: Manual = Manual {
     examples: &[
         ("lease-exporter demo", "on http://127.0.0.1:10987/, until Ctrl-C"),
         ("lease-exporter demo --speed=5 --once", "one round, in a fifth of the time"),
-        ("lease-exporter demo --store=postgres://me@localhost/test", "on a server, in a schema of its own"),
+        ("lease-exporter demo --store=postgres://me@localhost/test", "on a server, in a new schema"),
     ],
     environment: &[NO_COLOR],
     exits: &[
-        (Exit::Ok, "it was ended, or showed what it should"),
-        (Exit::Unhealthy, "with --once: it did not show what it should"),
-        (Exit::Abandoned, "told twice to end, it left behind what it had made"),
+        (Exit::Ok, "a signal ended it, or all expected states were shown"),
+        (Exit::Unhealthy, "with --once: an expected state was not shown"),
+        (Exit::Abandoned, "a second signal ended it before everything was removed"),
     ],
 };
 
 /// Show the exporter at work, without any configuration.
 ///
-/// Starts two made-up schedulers that share one lease in an SQLite file of their own, and the exporter that watches
-/// them, and goes through what can happen to a lease: work moves, nothing is due, the leader hangs while it renews, it
-/// stops and the other takes over, the store cannot be read. Begins anew until Ctrl-C, and then leaves nothing behind.
-/// Nothing outside of a temporary folder is written, and only this machine can reach it.
+/// Starts two synthetic schedulers that share one lease in a new SQLite file, and an exporter that reads it. Then shows
+/// what can happen to a lease: work moves, nothing is due, the leader hangs while it renews, the leader stops and the other
+/// scheduler takes over, the store cannot be read. Repeats this until Ctrl-C, and removes everything at the end. Writes only
+/// to a temporary folder, and serves only this machine.
 ///
-/// With --store, the lease is on a server instead, in a schema or under a key prefix of its own. Until the demo ends,
-/// that grows by about 60 small records a minute, times the speed.
+/// With --store, the lease is on a server instead, in a new schema or under a new key prefix. Until the demo ends, its data
+/// grows by about 60 small records a minute, times the speed.
 #[derive(Clone, Debug, Args)]
 #[command(after_long_help = MANUAL.help())]
 pub(super) struct Arguments {
-    /// How many times as fast as usual, from 0.1 to 20
+    /// The speed of the demo as a factor, from 0.1 to 20
     #[arg(long, value_name = "NUMBER", default_value = "1", value_parser = speed::parse)]
     speed: Speed,
 
-    /// The port to serve on, on 127.0.0.1 alone; 0 for any that is free
+    /// The port to serve on, on 127.0.0.1; 0 for any free port
     #[arg(long, value_name = "NUMBER", default_value_t = 10987)]
     port: u16,
 
-    /// End after one round, and say by the exit code whether it showed what it should
+    /// End after one round; the exit code says whether all expected states were shown
     #[arg(long)]
     once: bool,
 
-    /// Keep the store and the configuration at the end, and say where they are
+    /// Keep the store and the configuration at the end, and print their paths
     #[arg(long)]
     keep: bool,
 

@@ -22,7 +22,7 @@ const COMMON_EXITS: [(Exit, &str); 2] = [
 ];
 
 /// The entry of commands that print colours.
-pub(super) const NO_COLOR: (&str, &str) = ("NO_COLOR", "if it is not empty, nothing is coloured");
+pub(super) const NO_COLOR: (&str, &str) = ("NO_COLOR", "disables colours if it is not empty");
 
 impl Manual {
     /// All exit codes of the command, in order.

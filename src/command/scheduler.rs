@@ -4,7 +4,9 @@ use std::io::{self, Write};
 use std::path::PathBuf;
 use std::time::Duration;
 
-use lease_protocol::{HolderId, ProtocolError, Scheduler, SchedulerEvent, SchedulerHandle, StoreAddress, Timing, spawn};
+use lease_protocol::{
+    HolderId, ProtocolError, Scheduler, SchedulerEvent, SchedulerHandle, StoreAddress, Timing, spawn,
+};
 use tokio::signal::unix::{Signal, SignalKind};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
@@ -20,22 +22,23 @@ pub(super) const MANUAL: Manual = Manual {
     examples: &[
         (
             "lease-exporter scheduler --store=sqlite:///tmp/a.db --create --lease=retention",
-            "one that competes for a lease",
+            "a scheduler that competes for a lease",
         ),
-        ("kill -USR1 PID", "have its work hang while it renews, or go on"),
+        ("kill -USR1 PID", "freeze or thaw its work while it renews"),
     ],
     environment: &[],
-    exits: &[(Exit::Ok, "it was told to stop, and gave the lease back")],
+    exits: &[(Exit::Ok, "a signal ended it, and it released the lease")],
 };
 
 /// Run a synthetic scheduler that follows the reference lease protocol.
 ///
-/// Competes for the lease, renews it, and plans made-up occurrences under it; nothing is ever deleted. Prints one line
-/// for each event, at the end of the step that brought it. SIGUSR1 freezes its work, and thaws it again, while it goes
-/// on to renew; SIGTERM and SIGINT give the lease back and end it.
+/// Competes for the lease, renews it, and plans synthetic occurrences under it; nothing is ever deleted. Prints one line
+/// for each event, at the end of the step that caused it. SIGUSR1 freezes and thaws its work, while it continues to renew;
+/// SIGTERM and SIGINT release the lease and end it.
 ///
-/// The store must not lose what it was told, or an epoch is given twice and fences nothing: Redis needs `appendonly yes`,
-/// `appendfsync always` and `maxmemory-policy noeviction`; PostgreSQL must not run with `synchronous_commit` off.
+/// The store must not lose committed data; otherwise an epoch could be assigned twice and would fence nothing. Redis needs
+/// `appendonly yes`, `appendfsync always` and `maxmemory-policy noeviction`; PostgreSQL must not run with
+/// `synchronous_commit` off.
 ///
 /// The exporter reads it, on every kind of store, with `preset: reference` in its configuration.
 #[derive(Debug, clap::Args)]
@@ -43,8 +46,8 @@ pub(super) const MANUAL: Manual = Manual {
 pub(super) struct Arguments {
     /// The store: sqlite:///path, postgres://user@host:port/database or redis://user@host:port/number
     ///
-    /// Without a password, for which there is --password-file. PostgreSQL on another machine is spoken to over TLS, unless
-    /// the URL ends in "?sslmode=disable"; Redis is if it begins with "rediss".
+    /// The URL has no password; use --password-file. Connections to PostgreSQL on another machine use TLS, unless the URL
+    /// ends in "?sslmode=disable"; connections to Redis do if the URL begins with "rediss".
     #[arg(long, value_name = "URL")]
     store: String,
     /// A file with the password for the store's server, read anew for each connection
@@ -59,13 +62,13 @@ pub(super) struct Arguments {
     /// How often to renew the lease, and to retry; shorter than the time to live
     #[arg(long, value_name = "DURATION", default_value = "1s", value_parser = humantime::parse_duration)]
     renew_every: Duration,
-    /// How long one occurrence is worked on
+    /// How long the work on one occurrence takes
     #[arg(long, value_name = "DURATION", default_value = "200ms", value_parser = humantime::parse_duration)]
     work_takes: Duration,
     /// How often an occurrence becomes due; "none" or 0 to enqueue nothing
     #[arg(long, value_name = "DURATION", default_value = "1s", value_parser = duration_or_none)]
     enqueue_every: Duration,
-    /// What to put into the holder column, unique among all that run; random if nothing is given
+    /// The value of the holder column, unique among all schedulers; random if none is given
     #[arg(long, value_name = "TOKEN")]
     instance: Option<String>,
     /// Make the store's file and tables if they are not there; Redis needs none

@@ -28,32 +28,32 @@ pub(super) const CONFIG_FILE: (&str, &str) =
 pub(super) const MANUAL: Manual = Manual {
     examples: &[
         ("lease-exporter demo", "see it at work, without any configuration"),
-        (
-            "lease-exporter check --config.file=exporter.yml --connect",
-            "whether the configuration is right, and what there is to read",
-        ),
+        ("lease-exporter check --config.file=exporter.yml --connect", "check the configuration, and read each source"),
         ("lease-exporter --config.file=exporter.yml", "serve on port 10987, until SIGTERM or SIGINT"),
     ],
     environment: &[
         CONFIG_FILE,
         ("LISTEN_FDS, LISTEN_PID", "the sockets that systemd passes, with --web.systemd-socket"),
-        ("NOTIFY_SOCKET", "where systemd is told that the exporter is ready, reloads or stops"),
-        ("SSL_CERT_FILE, SSL_CERT_DIR", "the certificates to trust stores by, in place of the system's"),
+        ("NOTIFY_SOCKET", "the socket for notifications to systemd: ready, reloading, stopping"),
+        (
+            "SSL_CERT_FILE, SSL_CERT_DIR",
+            "the certificate authorities for connections to stores, in place of the system's",
+        ),
         NO_COLOR,
     ],
     // The exit codes of all commands.
     exits: &[
-        (Exit::Ok, "all is well, or it was told to stop"),
-        (Exit::Unhealthy, "status: a lease is stalled or has no leader; demo --once: it did not show what it should"),
+        (Exit::Ok, "success, or a signal ended it"),
+        (Exit::Unhealthy, "status: a lease is stalled or has no leader; demo --once: an expected state was not shown"),
         (Exit::Unknown, "status, check: a lease is unknown, or a source could not be read in full"),
-        (Exit::Abandoned, "demo: told twice to end, it left behind what it had made"),
+        (Exit::Abandoned, "demo: a second signal ended it before everything was removed"),
     ],
 };
 
 /// Options of the exporter.
 #[derive(Clone, Debug, Args)]
 pub(super) struct Arguments {
-    /// The configuration: what to read, and the limits of each lease; SIGHUP loads it again
+    /// The configuration: the sources to read, and the limits of each lease; SIGHUP reloads it
     #[arg(long = "config.file", value_name = "FILE", env = CONFIG_FILE.0, value_parser = sources::file(), value_hint = clap::ValueHint::FilePath)]
     config_file: Option<PathBuf>,
 
@@ -73,18 +73,18 @@ pub(super) struct Arguments {
     #[arg(long = "web.telemetry-path", value_name = "PATH", default_value = "/metrics", value_parser = parse_path)]
     telemetry_path: String,
 
-    /// The most requests that may look at sources at once; more are refused; 0 for no limit
+    /// The maximum number of concurrent requests that read sources; more are refused; 0 for no limit
     #[arg(long = "web.max-requests", value_name = "NUMBER", default_value = "40", value_parser = parse_max_requests)]
     max_requests: usize,
 
-    /// Let a POST to /-/reload load the configuration again, as SIGHUP does
+    /// Let a POST to /-/reload reload the configuration, as SIGHUP does
     #[arg(long = "web.enable-lifecycle")]
     lifecycle: bool,
 
     /// Serve /leases/SOURCE/LEASE/live for probes of Kubernetes: it fails while the lease is stalled
     ///
-    /// What --web.config.file asks for, a probe needs too: a password, which it can have in its httpHeaders, or a client
-    /// certificate, which it cannot have. Without, it fails. The rate limit does not hold for it.
+    /// A probe must authenticate as --web.config.file requires: it can send a password in its httpHeaders, but cannot present
+    /// a client certificate. The rate limit does not apply to probes.
     #[arg(long = "web.enable-probes")]
     probes: bool,
 

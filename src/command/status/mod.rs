@@ -27,7 +27,7 @@ pub(super) const MANUAL: Manual = Manual {
         ("lease-exporter status --config.file=exporter.yml --watch", "every lease, the worst first, until Ctrl-C"),
         (
             "lease-exporter status --config.file=exporter.yml --watch=10s | grep ' stalled '",
-            "a line whenever one stalls",
+            "one line for each lease that stalls",
         ),
     ],
     environment: &[CONFIG_FILE, NO_COLOR],
@@ -38,23 +38,23 @@ pub(super) const MANUAL: Manual = Manual {
     ],
 };
 
-/// Print what is known of each lease, once or again and again.
+/// Print the state of each lease, once or repeatedly.
 ///
-/// Looks at every source and prints one line for each lease, with the reason below it. What takes more than one look to
-/// know, such as whether a cursor moves, is unknown at the first.
+/// Reads every source and prints one line for each lease, with the reason below it. Facts that need more than one reading,
+/// such as whether a cursor moves, are unknown at the first reading.
 ///
-/// With --watch it goes on to look until Ctrl-C, and knows by what it saw before. On a terminal it draws the table anew,
-/// the worst first, as far as there is room. Elsewhere it prints a line for each lease, and then one whenever the state or
-/// the reason of a lease changes, or a source can be read again or no longer. A source that cannot be read ends nothing:
-/// its leases are unknown. The exit code is that of what was seen last.
+/// With --watch, the sources are read repeatedly until Ctrl-C, and later readings build on earlier ones. On a terminal, the
+/// table is redrawn, the worst leases first, as far as it fits. Elsewhere, one line is printed for each lease, and then one
+/// for each change of a lease's state or reason, and when a source becomes readable or unreadable. The leases of a source
+/// that cannot be read are unknown. The exit code follows from the last readings.
 #[derive(Clone, Debug, Args)]
 #[command(after_long_help = MANUAL.help())]
 pub(super) struct Arguments {
-    /// The configuration: what to read, and the limits of each lease
+    /// The configuration: the sources to read, and the limits of each lease
     #[arg(long = "config.file", value_name = "FILE", env = CONFIG_FILE.0, value_parser = sources::file(), value_hint = clap::ValueHint::FilePath)]
     config_file: Option<PathBuf>,
 
-    /// Keep looking until Ctrl-C, once an INTERVAL such as 10s; 2s if none is given
+    /// Read repeatedly until Ctrl-C, at an INTERVAL such as 10s; 2s if none is given
     #[arg(
         short,
         long,
