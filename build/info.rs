@@ -1,7 +1,7 @@
-//! What the exporter is built from and with, for `--version` and the metric of the build.
+//! Build information for `--version` and the build metric.
 //!
-//! The same source built by the same compiler says the same, whenever and wherever that is: the only date is
-//! SOURCE_DATE_EPOCH, where it is set. What is not known is `unknown`.
+//! The information is reproducible: the same sources and the same compiler produce the same values. The date is that of
+//! SOURCE_DATE_EPOCH. Unknown values are `unknown`.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -9,24 +9,24 @@ use std::{env, fs, io};
 
 use super::repository::Repository;
 
-/// Says the revision where there is no repository, such as in a container or a source archive.
-const GIVEN: &str = "LEASE_EXPORTER_REVISION";
-/// What the program is made of. Whether anything else was modified says nothing of it.
-const PARTS: [&str; 7] = ["Cargo.toml", "Cargo.lock", "build", "src", "templates", "protocol", "store-address"];
+/// The variable with the revision for builds without a repository, such as in a container.
+const REVISION_VARIABLE: &str = "LEASE_EXPORTER_REVISION";
+/// The paths that the program is built from. Changes elsewhere do not make it modified.
+const SOURCES: [&str; 7] = ["Cargo.toml", "Cargo.lock", "build", "src", "templates", "protocol", "store-address"];
 const UNKNOWN: &str = "unknown";
-/// Each is a feature, but for SQLite.
-const OTHER_STORES: [&str; 3] = ["mysql", "postgres", "redis"];
+/// The stores that are optional features.
+const OPTIONAL_STORES: [&str; 3] = ["mysql", "postgres", "redis"];
 
-/// Hands it to the compiler, and says what has to change for it to be asked again.
-pub(super) fn tell() -> io::Result<()> {
+/// Passes the information to the compiler, and tells cargo when to run the build script again.
+pub(super) fn emit() -> io::Result<()> {
     let root = PathBuf::from(variable("CARGO_MANIFEST_DIR")?);
-    for given in [GIVEN, "SOURCE_DATE_EPOCH"] {
-        println!("cargo::rerun-if-env-changed={given}");
+    for name in [REVISION_VARIABLE, "SOURCE_DATE_EPOCH"] {
+        println!("cargo::rerun-if-env-changed={name}");
     }
-    PARTS.into_iter().for_each(|part| watch(&root.join(part)));
+    SOURCES.into_iter().for_each(|path| rerun_if_changed(&root.join(path)));
     let (revision, branch) = revision_and_branch(&root);
     let is_static = env::var("CARGO_CFG_TARGET_FEATURE").is_ok_and(|features| features.contains("crt-static"));
-    let stores = OTHER_STORES.into_iter().filter(|store| is_on(store));
+    let stores = OPTIONAL_STORES.into_iter().filter(|store| is_on(store));
     for (name, value) in [
         ("REVISION", revision),
         ("BRANCH", branch),
@@ -53,60 +53,63 @@ fn is_on(feature: &str) -> bool {
     env::var_os(format!("CARGO_FEATURE_{}", feature.to_uppercase())).is_some()
 }
 
-/// Cargo asks each time anew where a file that is named is not there.
-fn watch(path: &Path) {
+/// Names a path to cargo if it exists: cargo reruns the script on every build if a named path is absent.
+fn rerun_if_changed(path: &Path) {
     if path.exists() {
         println!("cargo::rerun-if-changed={}", path.display());
     }
 }
 
 fn revision_and_branch(root: &Path) -> (String, String) {
-    if let Some(given) = env::var(GIVEN).ok().filter(|given| !given.is_empty() && !given.contains(char::is_control)) {
-        return (given, unknown());
+    if let Ok(revision) = env::var(REVISION_VARIABLE)
+        && !revision.is_empty()
+        && !revision.contains(char::is_control)
+    {
+        return (revision, unknown());
     }
-    if let Some(packaged) = packaged(root) {
-        return (packaged, unknown());
+    if let Some(revision) = packaged_revision(root) {
+        return (revision, unknown());
     }
     let Some(repository) = Repository::at(root) else { return (unknown(), unknown()) };
-    repository.moved_by().iter().for_each(|path| watch(path));
+    repository.head_paths().iter().for_each(|path| rerun_if_changed(path));
     let Some(head) = repository.head() else { return (unknown(), unknown()) };
     let modified = match is_modified(root) {
         Some(false) => "",
         Some(true) => "-modified",
-        // Without git nobody can tell.
+        // git is not installed.
         None => "-unchecked",
     };
     (head.revision + modified, head.branch.unwrap_or_else(|| "HEAD".to_owned()))
 }
 
-/// What `cargo package` noted in the package that this is.
-fn packaged(root: &Path) -> Option<String> {
+/// The revision that `cargo package` has recorded in this package.
+fn packaged_revision(root: &Path) -> Option<String> {
     let path = root.join(".cargo_vcs_info.json");
-    watch(&path);
-    let note = fs::read_to_string(path).ok()?;
-    let revision = note.split("\"sha1\":").nth(1)?.split('"').nth(1)?.to_owned();
-    let is_modified = note.split("\"dirty\":").nth(1).is_some_and(|rest| rest.trim_start().starts_with("true"));
+    rerun_if_changed(&path);
+    let record = fs::read_to_string(path).ok()?;
+    let revision = record.split("\"sha1\":").nth(1)?.split('"').nth(1)?.to_owned();
+    let is_modified = record.split("\"dirty\":").nth(1).is_some_and(|rest| rest.trim_start().starts_with("true"));
     Some(revision + if is_modified { "-modified" } else { "" })
 }
 
 fn is_modified(root: &Path) -> Option<bool> {
     let mut git = Command::new("git");
-    // A hook that builds must not have it look elsewhere, and a look must not get in anybody's way.
-    for elsewhere in ["GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_COMMON_DIR"] {
-        git.env_remove(elsewhere);
+    // In a git hook, these variables name another repository. Without optional locks, other git commands are not disturbed.
+    for variable in ["GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_COMMON_DIR"] {
+        git.env_remove(variable);
     }
-    git.env("GIT_OPTIONAL_LOCKS", "0").arg("-C").arg(root).args(["status", "--porcelain", "--"]).args(PARTS);
-    let said = git.output().ok().filter(|said| said.status.success())?;
-    Some(!said.stdout.is_empty())
+    git.env("GIT_OPTIONAL_LOCKS", "0").arg("-C").arg(root).args(["status", "--porcelain", "--"]).args(SOURCES);
+    let output = git.output().ok().filter(|output| output.status.success())?;
+    Some(!output.stdout.is_empty())
 }
 
 fn compiler() -> Option<String> {
-    let said = Command::new(env::var_os("RUSTC")?).arg("--version").output().ok()?;
-    let said = String::from_utf8(said.stdout).ok()?;
-    Some(said.trim().strip_prefix("rustc ")?.to_owned())
+    let output = Command::new(env::var_os("RUSTC")?).arg("--version").output().ok()?;
+    let version = String::from_utf8(output.stdout).ok()?;
+    Some(version.trim().strip_prefix("rustc ")?.to_owned())
 }
 
-/// The day of a number of seconds since 1970, by the calendar of the civil year that begins in March.
+/// The date of a number of seconds since 1970. The calculation counts years from March, so that leap days are the last.
 fn date(seconds: &str) -> Option<String> {
     let days = seconds.parse::<u32>().ok()? / 86_400 + 719_468;
     let (era, day) = (days / 146_097, days % 146_097);

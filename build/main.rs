@@ -1,5 +1,5 @@
-//! What is known when the exporter is built and becomes part of it: the presets, and what it was built from.
-#![expect(clippy::print_stdout, reason = "this is how a build script speaks to cargo")]
+//! The build script: lists the presets and determines the build information.
+#![expect(clippy::print_stdout, reason = "build scripts send instructions to cargo on standard output")]
 
 mod info;
 mod presets;
@@ -9,5 +9,5 @@ use std::io;
 
 fn main() -> io::Result<()> {
     presets::list()?;
-    info::tell()
+    info::emit()
 }

@@ -1,10 +1,10 @@
-//! Lists the data files of presets, so that a file put into their folder is a preset.
+//! Lists the preset files, so that every file in their folder is a preset.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::{env, fs, io};
 
-/// Writes the list that the exporter includes.
+/// Writes the list that `src/preset` includes.
 pub(super) fn list() -> io::Result<()> {
     let folder = Path::new(&env::var("CARGO_MANIFEST_DIR").map_err(io::Error::other)?).join("src/preset");
     let mut files: Vec<PathBuf> = fs::read_dir(&folder)?.map(|entry| Ok(entry?.path())).collect::<io::Result<_>>()?;
@@ -13,7 +13,7 @@ pub(super) fn list() -> io::Result<()> {
     let mut list = String::from("&[\n");
     for path in &files {
         let name = path.file_stem().unwrap_or_default();
-        // A text in quotes with escapes is written the same in Rust.
+        // `Debug` output is a valid Rust string literal.
         writeln!(list, "({name:?}, include_str!({path:?})),").map_err(io::Error::other)?;
     }
     list.push(']');

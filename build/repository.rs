@@ -1,41 +1,42 @@
-//! The commit that a folder has checked out, read from what git keeps there: git itself need not be installed.
+//! The checked-out commit of a git repository, read from its files, so that git need not be installed.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// What git keeps of a folder that it has checked out.
+/// The git repository of a folder.
 pub(super) struct Repository {
-    /// Of this folder.
-    own: PathBuf,
-    /// Of all folders that share the repository: a worktree has little of its own.
+    /// The git directory of this worktree.
+    worktree: PathBuf,
+    /// The git directory that all worktrees share.
     common: PathBuf,
 }
 
-/// What is checked out.
+/// The checked-out commit.
 pub(super) struct Head {
     pub(super) revision: String,
-    /// `None` where it is a commit and no branch.
+    /// `None` if no branch is checked out.
     pub(super) branch: Option<String>,
 }
 
 impl Repository {
-    /// That of this folder itself: one further up has other sources, and only carries these.
+    /// The repository at this folder. Repositories of parent folders are ignored: they contain other sources.
     pub(super) fn at(root: &Path) -> Option<Self> {
         let git = root.join(".git");
-        let own = if git.is_dir() {
+        let worktree = if git.is_dir() {
             git
         } else {
-            let elsewhere = fs::read_to_string(git).ok()?;
-            root.join(elsewhere.strip_prefix("gitdir:")?.trim())
+            let file = fs::read_to_string(git).ok()?;
+            root.join(file.strip_prefix("gitdir:")?.trim())
         };
-        let common = fs::read_to_string(own.join("commondir")).map_or_else(|_| own.clone(), |to| own.join(to.trim()));
-        Some(Self { own, common })
+        let common = fs::read_to_string(worktree.join("commondir"))
+            .map_or_else(|_| worktree.clone(), |path| worktree.join(path.trim()));
+        Some(Self { worktree, common })
     }
 
-    /// What is checked out; `None` before the first commit.
+    /// The checked-out commit; `None` before the first commit.
     pub(super) fn head(&self) -> Option<Head> {
         let Some(name) = self.checked_out() else {
-            let revision = fs::read_to_string(self.own.join("HEAD")).ok()?;
+            let revision = fs::read_to_string(self.worktree.join("HEAD")).ok()?;
             return Some(Head { revision: revision_of(&revision)?, branch: None });
         };
         let loose = fs::read_to_string(self.common.join(&name)).ok();
@@ -43,23 +44,23 @@ impl Repository {
         Some(Head { revision, branch: Some(name.trim_start_matches("refs/heads/").to_owned()) })
     }
 
-    /// What is there of which some changes whenever another commit is checked out. None of it changes by what goes on in
-    /// other worktrees, but for the packed references, which seldom do.
-    pub(super) fn moved_by(&self) -> Vec<PathBuf> {
-        let mut moved = vec![self.own.join("logs/HEAD")];
-        moved.extend(self.checked_out().map(|name| self.common.join(name)));
-        moved.retain(|path| path.exists());
-        if moved.is_empty() {
-            // Before the first commit, or without a log, the reference is a file that is yet to come.
-            moved.push(self.common.join("refs"));
+    /// Paths of which at least one changes when another commit is checked out. Activity in other worktrees does not change
+    /// them, except for the packed references, which change seldom.
+    pub(super) fn head_paths(&self) -> Vec<PathBuf> {
+        let mut paths = vec![self.worktree.join("logs/HEAD")];
+        paths.extend(self.checked_out().map(|name| self.common.join(name)));
+        paths.retain(|path| path.exists());
+        if paths.is_empty() {
+            // Before the first commit, the file of the reference does not exist yet.
+            paths.push(self.common.join("refs"));
         }
-        moved.extend([self.own.join("HEAD"), self.common.join("packed-refs")]);
-        moved
+        paths.extend([self.worktree.join("HEAD"), self.common.join("packed-refs")]);
+        paths
     }
 
-    /// The reference that is checked out; `None` if it is a commit.
+    /// The checked-out reference; `None` if a commit is checked out directly.
     fn checked_out(&self) -> Option<String> {
-        let head = fs::read_to_string(self.own.join("HEAD")).ok()?;
+        let head = fs::read_to_string(self.worktree.join("HEAD")).ok()?;
         Some(head.strip_prefix("ref:")?.trim().to_owned())
     }
 

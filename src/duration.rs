@@ -1,20 +1,20 @@
-//! Lengths of time as people write them: `5m`, `1h 30m`, `500ms`.
+//! Parsing of durations such as `5m`, `1h 30m` and `500ms`.
 
 use std::time::Duration;
 
-/// Why a text is not a usable length of time. Each says what to write instead.
+/// Why a text is not a valid duration. The message says what to write instead.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum DurationFault {
-    /// A number alone.
+    /// A number without a unit.
     #[error("a number needs a unit, such as `{0}s` or `{0}m`")]
     NoUnit(String),
-    /// A month, which is nearly always meant to be a minute.
+    /// A month, which is usually meant to be a minute.
     #[error("`{0}M` is a month; for minutes write `{0}m`")]
     Month(String),
-    /// Nothing that can be read.
+    /// Any other syntax error.
     #[error("write a number and a unit, such as `30s`, `5m` or `1h 30m`")]
     Unreadable,
-    /// Zero where that would mean nothing.
+    /// Zero, where it has no meaning.
     #[error("it must be longer than zero")]
     Zero,
     /// Less than a millisecond.
@@ -23,27 +23,27 @@ pub enum DurationFault {
     /// More than a year.
     #[error("it must be at most 365 days")]
     TooLong,
-    /// So long that a state long gone would still be shown as that of now.
+    /// A `reuse_for` so long that outdated states would be served.
     #[error(
         "it must be at most `1m`: scrapes this close together share one reading, and more would serve old states; leave it out or shorten it"
     )]
     TooOld,
 }
 
-/// Whether zero means something.
+/// Whether zero is a valid value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Zero {
     Refused,
     Allowed,
 }
 
-const SHORTEST: Duration = Duration::from_millis(1);
-const LONGEST: Duration = Duration::from_secs(365 * 24 * 60 * 60);
+const MIN: Duration = Duration::from_millis(1);
+const MAX: Duration = Duration::from_secs(365 * 24 * 60 * 60);
 
-/// Reads a length of time.
+/// Parses a duration.
 pub(crate) fn duration(text: &str, zero: Zero) -> Result<Duration, DurationFault> {
     let text = text.trim();
-    // In either case, a number that goes on and on is no hint of anything.
+    // A very long number is not repeated in the message, here and below.
     if !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit()) {
         return Err(if text.len() < 8 { DurationFault::NoUnit(text.into()) } else { DurationFault::Unreadable });
     }
@@ -54,13 +54,13 @@ pub(crate) fn duration(text: &str, zero: Zero) -> Result<Duration, DurationFault
     match duration {
         Duration::ZERO if zero == Zero::Allowed => Ok(duration),
         Duration::ZERO => Err(DurationFault::Zero),
-        _ if duration < SHORTEST => Err(DurationFault::TooShort),
-        _ if duration > LONGEST => Err(DurationFault::TooLong),
+        _ if duration < MIN => Err(DurationFault::TooShort),
+        _ if duration > MAX => Err(DurationFault::TooLong),
         _ => Ok(duration),
     }
 }
 
-/// The number before an `M` that stands for a month.
+/// The number before the unit `M`, which is a month.
 fn months(text: &str) -> Option<&str> {
     let before = text[..text.find('M')?].trim_end();
     let number = before.trim_end_matches(|letter: char| letter.is_ascii_digit() || letter == '.');
@@ -72,7 +72,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lengths_are_read_with_their_units() {
+    fn durations_are_parsed_with_their_units() {
         for (text, seconds) in [
             ("5s", 5.0),
             ("1h 30m", 5400.0),
@@ -86,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn a_month_for_a_minute_a_bare_number_zero_and_a_year_are_refused() {
+    fn months_bare_numbers_zero_and_years_are_refused() {
         use DurationFault::{Month, NoUnit, TooLong, TooShort, Unreadable};
         for (text, fault) in [
             ("1M", Month("1".into())),
@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn zero_is_allowed_only_where_it_means_something() {
+    fn zero_is_allowed_only_where_it_has_a_meaning() {
         assert_eq!(duration("0s", Zero::Allowed), Ok(Duration::ZERO));
         assert_eq!(duration("0", Zero::Allowed), Err(DurationFault::NoUnit("0".into())));
     }

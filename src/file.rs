@@ -1,11 +1,10 @@
-//! The configuration and the files that it names: the one way to read them.
+//! Reading of the configuration and of the files that it names, with a deadline and a size limit.
 //!
-//! A file may lie on a file system that hangs, be a pipe that nobody writes to, or a device without an end. It is therefore
-//! opened and read on a thread of its own, by a deadline and up to a limit, and only if it is a regular file or a pipe. One
-//! path is read by one reader at a time, and a bounded number of threads reads: a file system that hangs keeps no more
-//! threads busy with each attempt.
+//! A file may be on a file system that hangs, a pipe without a writer, or a device without an end. Files are therefore opened
+//! and read on blocking threads, and only regular files and pipes are accepted. Each path has one reader at a time, and the
+//! number of threads is bounded, so that repeated attempts on a hanging file system do not use more threads.
 //!
-//! SQLite opens its own files, on a thread of its own, and the TLS library those of the certificates that the system trusts.
+//! SQLite opens its own files, and the TLS library the system's certificates.
 
 use std::collections::BTreeSet;
 use std::fs::{File, FileType, Metadata};
@@ -21,39 +20,39 @@ use tokio::time::{Instant, sleep_until, timeout_at};
 
 /// The most bytes that a file may have.
 pub const MAX_SIZE: usize = 1024 * 1024;
-/// How long reading a file may take where nobody gives a deadline: at the start, and when a configuration is loaded again.
+/// The time limit for reading a file when the configuration is loaded.
 pub const TIMEOUT: Duration = Duration::from_secs(4);
 
-/// How many threads may read at once.
+/// The maximum number of reading threads.
 const MAX_THREADS: usize = 16;
-/// How long to wait before a pipe is looked at again.
+/// The interval at which a pipe is polled.
 const POLL_INTERVAL: Duration = Duration::from_millis(10);
 
 /// Why a file was not read, as the predicate of a sentence about it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum FileError {
-    /// There is none of that name.
+    /// The file does not exist.
     #[error("is not there")]
     Absent,
-    /// This process may not read it.
+    /// The process has no permission to read it.
     #[error("may not be read by the exporter's user; give that user the right to")]
     Forbidden,
     /// It is neither a regular file nor a pipe.
     #[error("is {0}; name a file or a pipe")]
     Kind(&'static str),
-    /// It has more bytes than such a file may have.
+    /// The file exceeds the limit.
     #[error("has more than {0} bytes; name another")]
     TooLong(usize),
-    /// It is a pipe, and nobody opened it for writing in time.
+    /// It is a pipe that no writer opened in time.
     #[error("is a pipe that nobody wrote to in time; write to it whenever it is read, or name a file")]
     NoWriter,
-    /// It is a pipe, and its writer went on or kept it open.
+    /// It is a pipe that its writer did not close in time.
     #[error("is a pipe that its writer did not close in time; close it after writing, or name a file")]
     Unfinished,
     /// The file system did not answer in time, now or when the file was last read.
-    #[error("was not read in time; look whether its file system answers")]
+    #[error("was not read in time; check whether its file system responds")]
     Timeout,
-    /// Any other error of the system.
+    /// Any other error of the operating system.
     #[error("cannot be read: {0}")]
     Other(io::ErrorKind),
 }
@@ -68,7 +67,7 @@ impl From<io::Error> for FileError {
     }
 }
 
-/// A path as an error or a warning may repeat it: on one line.
+/// A path for messages, with control characters escaped.
 #[must_use]
 pub fn escaped(path: &Path) -> String {
     let letters =
@@ -76,12 +75,12 @@ pub fn escaped(path: &Path) -> String {
     path.to_string_lossy().chars().map(letters).collect()
 }
 
-/// The whole content of a file, which is at most `limit` bytes.
+/// Reads a file of at most `limit` bytes.
 ///
 /// A pipe is read until its writer closes it.
 ///
 /// # Errors
-/// See [`FileError`]. Its text names neither the path nor what names it in the configuration: the caller knows both.
+/// See [`FileError`]. The message does not name the path, which the caller adds.
 pub async fn read(path: &Path, limit: usize, deadline: Instant) -> Result<Vec<u8>, FileError> {
     let lock = PathLock::wait(path, deadline).await?;
     let owned = path.to_owned();
@@ -93,7 +92,7 @@ pub async fn read(path: &Path, limit: usize, deadline: Instant) -> Result<Vec<u8
     }
 }
 
-/// The same for callers that are not asynchronous: at the start, and on blocking threads.
+/// Reads a file like [`read`], for callers that are not asynchronous.
 ///
 /// # Errors
 /// As of [`read`].
@@ -101,12 +100,12 @@ pub fn read_blocking(path: &Path, limit: usize, timeout: Duration) -> Result<Vec
     wait(async { read(path, limit, Instant::now() + timeout).await }).and_then(|read| read)
 }
 
-/// The files to which users other than their owner and group have rights. A file that cannot be looked at in time is left out.
-/// So is one on a file system that is mounted read-only, as Kubernetes mounts secrets: its mode cannot be changed, and
-/// processes without that mount do not see it.
+/// The files that users other than the owner and group can access. Files whose mode cannot be read in time are left out, and
+/// so are files on read-only mounts, such as Kubernetes secrets: their mode cannot be changed, and only processes with that
+/// mount can see them.
 #[must_use]
 pub fn world_accessible<'a>(paths: &[&'a Path], timeout: Duration) -> Vec<&'a Path> {
-    let looked = wait(async {
+    let accessible = wait(async {
         let (mut accessible, deadline) = (Vec::new(), Instant::now() + timeout);
         for path in paths {
             if is_world_accessible(path, deadline).await.unwrap_or(false) {
@@ -115,7 +114,7 @@ pub fn world_accessible<'a>(paths: &[&'a Path], timeout: Duration) -> Vec<&'a Pa
         }
         accessible
     });
-    looked.unwrap_or_default()
+    accessible.unwrap_or_default()
 }
 
 async fn is_world_accessible(path: &Path, deadline: Instant) -> Result<bool, FileError> {
@@ -134,12 +133,12 @@ fn has_world_permissions(path: &Path) -> bool {
         && rustix::fs::statvfs(path).is_ok_and(|mounted| !mounted.f_flag.contains(StatVfsMountFlags::RDONLY))
 }
 
-/// Drives a future to its end on a thread of its own, because a thread of a runtime cannot drive another runtime.
+/// Runs a future on a new thread, because a thread of a runtime cannot run another runtime.
 fn wait<T: Send>(future: impl Future<Output = T> + Send) -> Result<T, FileError> {
     let drive = || {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build()?;
         let done = runtime.block_on(future);
-        // It does not wait for a thread that hangs.
+        // Does not wait for blocking threads, which may hang.
         runtime.shutdown_background();
         Ok::<T, io::Error>(done)
     };
@@ -152,24 +151,24 @@ fn wait<T: Send>(future: impl Future<Output = T> + Send) -> Result<T, FileError>
 
 /// The paths that are locked.
 static READING: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
-/// Notified each time that one is released.
+/// Notified when a path is released.
 static RELEASED: Notify = Notify::const_new();
-/// A permit for each thread that may still be started.
+/// One permit for each reading thread.
 static THREAD_SLOTS: Semaphore = Semaphore::const_new(MAX_THREADS);
 
 fn reading() -> MutexGuard<'static, BTreeSet<PathBuf>> {
-    // Every change to it is one call, so a panic elsewhere leaves nothing half done.
+    // Each change is a single call, so a panic cannot leave the set inconsistent.
     READING.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The right to read one path, which one reader has at a time.
+/// The exclusive right to read one path.
 struct PathLock(PathBuf);
 
 impl PathLock {
     async fn wait(path: &Path, deadline: Instant) -> Result<Self, FileError> {
         let mut released = std::pin::pin!(RELEASED.notified());
         loop {
-            // Before the path is looked for, so that a release in between is not missed.
+            // Before the path is checked, so that a release in between is not missed.
             released.as_mut().enable();
             if reading().insert(path.to_owned()) {
                 return Ok(Self(path.to_owned()));
@@ -187,7 +186,7 @@ impl Drop for PathLock {
     }
 }
 
-/// Does a job on a blocking thread. A job that is late keeps the thread, and all that it owns, until it returns.
+/// Runs a job on a blocking thread. A job that exceeds the deadline keeps its thread and its lock until it returns.
 async fn on_thread<T: Send + 'static>(
     deadline: Instant,
     job: impl FnOnce() -> T + Send + 'static,
@@ -200,24 +199,24 @@ async fn on_thread<T: Send + 'static>(
     });
     match timeout_at(deadline, thread).await {
         Ok(Ok(done)) => Ok(done),
-        // The job panicked, which the panic hook tells, or the runtime shuts down.
+        // The job panicked, which the panic hook reports, or the runtime shuts down.
         Ok(Err(_)) => Err(FileError::Other(io::ErrorKind::Interrupted)),
         Err(_) => Err(FileError::Timeout),
     }
 }
 
-/// A file that was opened.
+/// An opened file.
 enum OpenedFile {
-    /// All that is in a regular file.
+    /// The content of a regular file.
     Content(Vec<u8>),
-    /// A pipe, of which nothing was read.
+    /// A pipe that has not been read.
     Pipe(File),
 }
 
 fn open(path: &Path, limit: usize) -> Result<OpenedFile, FileError> {
-    // Opening a device may already do something.
+    // Before opening it, because opening a device may have side effects.
     check_kind(std::fs::metadata(path)?.file_type())?;
-    // Otherwise a pipe without a writer would keep the thread, and a terminal would become that of the process.
+    // NONBLOCK for pipes without a writer; NOCTTY so that a terminal does not become the controlling terminal.
     let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC | OFlags::NOCTTY;
     let file = File::from(rustix::fs::open(path, flags, Mode::empty()).map_err(io::Error::from)?);
     let kind = file.metadata()?.file_type();
@@ -243,13 +242,13 @@ fn check_kind(kind: FileType) -> Result<(), FileError> {
     }))
 }
 
-/// Reads a pipe that was opened not to block, to its end.
+/// Reads a non-blocking pipe to its end.
 async fn read_pipe(mut pipe: &File, limit: usize, deadline: Instant) -> Result<Vec<u8>, FileError> {
     let (mut content, mut buffer) = (Vec::new(), vec![0; 16 * 1024]);
     let mut has_writer = false;
     loop {
         match pipe.read(&mut buffer) {
-            // A pipe that no writer has opened yet is at its end too.
+            // A pipe without a writer also reports its end.
             Ok(0) if has_writer => return Ok(content),
             Ok(0) => {}
             Ok(length) => {

@@ -97,7 +97,7 @@ async fn a_pipe_is_read_until_its_writer_closes_it() {
 async fn a_pipe_without_an_end_is_given_up_at_the_limit_or_the_deadline() {
     let folder = folder();
     let path = pipe(&folder, "pipe");
-    // OpenedFile for both, it has a writer for as long as this file is open.
+    // Opened for reading and writing, so the pipe has a writer while this file is open.
     let mut pipe = fs::OpenOptions::new().read(true).write(true).open(&path).unwrap();
     pipe.write_all(b"begun").unwrap();
     assert_eq!(read_for(&path, MAX_SIZE, Duration::from_millis(100)).await, Err(FileError::Unfinished));
