@@ -37,7 +37,7 @@ pub(super) const MANUAL: Manual = Manual {
         ("NOTIFY_SOCKET", "the socket for notifications to systemd: ready, reloading, stopping"),
         (
             "SSL_CERT_FILE, SSL_CERT_DIR",
-            "the certificate authorities for connections to stores, in place of the system's",
+            "certificate authorities for stores, in place of the system's",
         ),
         NO_COLOR,
     ],
