@@ -1,12 +1,12 @@
-//! Names that come from a store, made safe to put before people.
+//! Names from a store, escaped for display.
 
 use std::fmt::{self, Display, Formatter, Write};
 
-/// A text with every character that cannot be seen, or that changes how others are seen, written as an escape.
+/// Displays a name with every invisible character written as an escape.
 ///
-/// A name comes from a store, so anyone who can write there chooses it. A newline would break a line of a table, a mark
-/// that turns the direction of writing would show a name that it is not, and a zero-width character would make two
-/// leases look like one. A backslash is doubled, so that an escape cannot be mistaken for a name that spells it.
+/// Anyone who can write to the store chooses the name. A newline would break a line of a table, a direction mark would
+/// reorder the characters around it, and two names that differ only in zero-width characters would look the same. A
+/// backslash is doubled, so that different names never give the same text.
 #[derive(Clone, Copy, Debug)]
 pub struct DisplayName<'a>(pub &'a str);
 
@@ -19,7 +19,7 @@ impl Display for DisplayName<'_> {
                 '\n' => f.write_str("\\n")?,
                 '\r' => f.write_str("\\r")?,
                 '\t' => f.write_str("\\t")?,
-                // At an edge, or where it is not the plain one, a space cannot be seen.
+                // A space at either end is invisible.
                 ' ' if edge(index, c) => f.write_str("\\u{20}")?,
                 _ if is_invisible(c) => write!(f, "\\u{{{:x}}}", u32::from(c))?,
                 _ => f.write_char(c)?,
@@ -29,7 +29,7 @@ impl Display for DisplayName<'_> {
     }
 }
 
-/// Whether a character cannot be seen, or changes how others are.
+/// Whether a character is invisible or changes how other characters are displayed.
 pub(crate) const fn is_invisible(c: char) -> bool {
     matches!(c,
         '\0'..='\u{1f}' | '\u{7f}'..='\u{a0}' | '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}'
@@ -43,7 +43,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_cannot_be_seen_is_spelt_out() {
+    fn invisible_characters_are_escaped() {
         for (name, shown) in [
             ("retention planner", "retention planner"),
             ("日本-リース-😀", "日本-リース-😀"),

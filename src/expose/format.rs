@@ -1,13 +1,12 @@
-//! The two text formats of the metrics, and what differs between them: what is said of a family, and the end.
+//! The two text formats of the metrics. They differ in the header of a family and in the end of the text.
 //!
-//! Every sample is the same bytes in both. So a reading is rendered once whatever is asked for, and Prometheus stores
-//! the same series from either, which rules and dashboards stand on.
+//! Sample lines are the same bytes in both formats. A reading is therefore rendered once, and Prometheus stores the same
+//! series from either format, which rules and dashboards rely on.
 //!
-//! OpenMetrics has the types `info` and `stateset`. A family whose name ends in `_info` is an `info` there, under its
-//! name without that. The state sets are not `stateset`s: of those OpenMetrics demands that the label have the name of
-//! the family, `lease_state{lease_state="active"}`, and its official parser refuses any other, though Prometheus takes it;
-//! ours is `state` in all three of them. Another label would be other series than text format 0.0.4 has, so they are
-//! gauges in both.
+//! OpenMetrics has the types `info` and `stateset`. A family whose name ends in `_info` is an `info` in OpenMetrics, under
+//! its name without that suffix. State sets are gauges in both formats: OpenMetrics requires that the label of a `stateset`
+//! has the name of the family, as in `lease_state{lease_state="active"}`, and another label than `state` would make other
+//! series than text format 0.0.4 does.
 
 /// A text format of metrics.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,10 +18,10 @@ pub enum Format {
 }
 
 impl Format {
-    /// All of them.
+    /// All formats.
     pub const ALL: [Self; 2] = [Self::Text, Self::OpenMetrics];
 
-    /// Its content type.
+    /// The content type.
     #[must_use]
     pub const fn content_type(self) -> &'static str {
         match self {
@@ -31,7 +30,7 @@ impl Format {
         }
     }
 
-    /// What ends an exposition: without it, OpenMetrics counts as cut off.
+    /// The text that ends an exposition. OpenMetrics treats a text without it as truncated.
     #[must_use]
     pub const fn end(self) -> &'static str {
         match self {
@@ -44,15 +43,15 @@ impl Format {
 /// The type of a family.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FamilyType {
-    /// A number that goes up and down.
+    /// A number that can go up and down.
     Gauge,
     /// A number that only grows. The name of its samples ends in `_total`.
     Counter,
-    /// A text in a label; the number is always 1. The name of its samples ends in `_info`.
+    /// Text in a label; the value is always 1. The name of its samples ends in `_info`.
     Info,
 }
 
-/// What is said of a family before its samples.
+/// The metadata of a family, which precedes its samples.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct FamilyMetadata<'a> {
     /// The name of its samples.
@@ -63,7 +62,7 @@ pub(crate) struct FamilyMetadata<'a> {
 }
 
 impl FamilyMetadata<'_> {
-    /// The lines that say it.
+    /// The `# HELP`, `# TYPE` and `# UNIT` lines.
     pub(crate) fn header(self, format: Format) -> String {
         let Self { name, help, family_type, unit } = self;
         let help = help.replace('\\', "\\\\").replace('\n', "\\n");
@@ -92,7 +91,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_header_says_what_its_format_can_say() {
+    fn a_header_has_the_escapes_and_types_of_its_format() {
         let of = |name, family_type, unit| FamilyMetadata { name, help: "A \"b\"\\\nc.", family_type, unit };
         for (description, text, open_metrics) in [
             (

@@ -1,27 +1,27 @@
-//! Compression that is done once and shared: parts of a text that are compressed by themselves and then stand, in any
-//! order and number, in one gzip stream.
+//! Gzip streams made of parts that are compressed once and shared.
 //!
-//! A part is a run of whole DEFLATE blocks that ends at a byte and refers to nothing before it. A stream is a head, the
-//! parts, a last block, and the checksum of the whole, which follows from those of the parts. So a source's lines are
-//! compressed once a reading, whichever format is asked for and whatever other sources stand beside it.
+//! A part is a run of whole DEFLATE blocks that ends on a byte boundary and refers to nothing before it. Parts can therefore
+//! stand in a stream in any order and number. A stream is a header, the parts, a final block, and the checksum of the whole
+//! text, which is combined from the checksums of the parts. So the lines of a source are compressed once a reading, whatever
+//! the format and whichever other sources are in the response.
 
 use std::sync::Arc;
 
 use bytes::Bytes;
 use flate2::{Compress, CompressError, Compression, Crc, FlushCompress};
 
-/// How hard to compress.
+/// The compression level.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum CompressionLevel {
-    /// For a text that is sent more than once, or that is short.
+    /// For text that is sent more than once or is short.
     Default,
-    /// For a text that is another at each reading: half the time for a third more bytes.
+    /// For text that changes with each reading: half the time for a third more bytes.
     Fastest,
 }
 
 impl CompressionLevel {
-    /// The level of zlib, of 0 to 9; `benches/README.md` says what each costs.
-    const fn level(self) -> u32 {
+    /// The level of zlib, 0 to 9; `benches/README.md` has the cost of each.
+    const fn zlib(self) -> u32 {
         match self {
             Self::Default => 2,
             Self::Fastest => 1,
@@ -29,33 +29,36 @@ impl CompressionLevel {
     }
 }
 
-/// The head of a stream: DEFLATE, no name, no time, of an unknown system.
-const HEAD: &[u8] = &[0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 0xff];
+/// The header of a stream: DEFLATE, no name, no time, unknown operating system.
+const HEADER: &[u8] = &[0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 0xff];
 
-/// How much room to make for what comes out.
-const ROOM: usize = 64 * 1024;
+/// The length of the header of a stored block: its kind, its length and the complement of its length.
+const STORED_HEADER_LEN: usize = 5;
 
-/// Whether a body is compressed.
+/// By how much the output buffer grows, in bytes.
+const OUTPUT_GROWTH: usize = 64 * 1024;
+
+/// Responses below this size fit into one packet, so that compression gains nothing.
+const MIN_COMPRESSED: u64 = 1_200;
+
+/// The content encoding that a client accepts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Encoding {
-    /// It is sent as it is.
+    /// Uncompressed.
     Identity,
-    /// It is compressed where that is worth while.
+    /// Compressed if that saves anything.
     Gzip,
-    /// It is compressed, because the client refuses what is not.
+    /// Always compressed, because the client refuses uncompressed responses.
     GzipRequired,
 }
 
-/// Below this many bytes a body fits one packet, and compressing it wins nothing.
-const SMALL: u64 = 1_200;
-
 impl Encoding {
-    /// Whether to compress a body of this length.
+    /// Whether to compress a response of this length.
     #[must_use]
     pub const fn compresses(self, bytes: u64) -> bool {
         match self {
             Self::Identity => false,
-            Self::Gzip => bytes >= SMALL,
+            Self::Gzip => bytes >= MIN_COMPRESSED,
             Self::GzipRequired => true,
         }
     }
@@ -63,18 +66,15 @@ impl Encoding {
 
 /// A part of a text, compressed by itself.
 #[derive(Clone, Debug)]
-pub(crate) struct Part {
+pub(crate) struct GzipPart {
     blocks: Arc<[Bytes]>,
     crc: Arc<Crc>,
 }
 
-/// The head of a stored block: its kind, its length and the complement of that.
-const STORED_HEAD: usize = 5;
-
-impl Part {
-    /// A short text as it is, in a block of its own.
+impl GzipPart {
+    /// A short text in a stored, that is uncompressed, block.
     pub(crate) fn stored(text: Bytes) -> Self {
-        // A longer one would need several blocks; only headers of families and the frame of a document are given here.
+        // Only headers of families and the frame of the JSON document are stored. A stored block holds up to 64 KiB.
         debug_assert!(text.len() <= usize::from(u16::MAX));
         #[expect(clippy::cast_possible_truncation, reason = "asserted above")]
         let length = (text.len() as u16).to_le_bytes();
@@ -84,12 +84,12 @@ impl Part {
         Self { blocks: [block.into()].into(), crc: Arc::new(crc) }
     }
 
-    /// The text of a part that was stored.
+    /// The text of a stored part.
     pub(crate) fn text(&self) -> &[u8] {
-        self.blocks.first().and_then(|block| block.get(STORED_HEAD..)).unwrap_or_default()
+        self.blocks.first().and_then(|block| block.get(STORED_HEADER_LEN..)).unwrap_or_default()
     }
 
-    /// These parts as one; `None` if there are none.
+    /// Several parts as one; `None` if there are none.
     pub(crate) fn joined<'a>(parts: impl Iterator<Item = &'a Self>) -> Option<Self> {
         let (mut blocks, mut crc) = (Vec::new(), Crc::new());
         for part in parts {
@@ -99,7 +99,7 @@ impl Part {
         (!blocks.is_empty()).then(|| Self { blocks: blocks.into(), crc: Arc::new(crc) })
     }
 
-    /// The same in one piece.
+    /// The compressed bytes.
     #[cfg(test)]
     pub(crate) fn bytes(&self) -> Bytes {
         match &*self.blocks {
@@ -109,53 +109,56 @@ impl Part {
     }
 }
 
-/// Compresses one text after the other.
+/// Compresses one text after another.
 #[derive(Debug)]
 pub(crate) struct Compressor {
     compress: Compress,
-    /// The output so far; kept, so that it need not grow again for the next text.
+    /// The output buffer, reused for the next text.
     out: Vec<u8>,
 }
 
 impl Compressor {
-    pub(crate) fn new(effort: CompressionLevel) -> Self {
-        Self { compress: Compress::new(Compression::new(effort.level()), false), out: Vec::new() }
+    pub(crate) fn new(level: CompressionLevel) -> Self {
+        Self { compress: Compress::new(Compression::new(level.zlib()), false), out: Vec::new() }
     }
 
-    /// Compresses a text that comes in pieces to a part.
-    pub(crate) fn part<T: AsRef<[u8]>>(&mut self, pieces: impl IntoIterator<Item = T>) -> Result<Part, CompressError> {
-        let (bytes, crc) = self.run(pieces, FlushCompress::Sync)?;
-        Ok(Part { blocks: [bytes].into(), crc: Arc::new(crc) })
+    /// Compresses a text, given in chunks, to a part.
+    pub(crate) fn part<T: AsRef<[u8]>>(
+        &mut self,
+        chunks: impl IntoIterator<Item = T>,
+    ) -> Result<GzipPart, CompressError> {
+        let (bytes, crc) = self.run(chunks, FlushCompress::Sync)?;
+        Ok(GzipPart { blocks: [bytes].into(), crc: Arc::new(crc) })
     }
 
     fn run<T: AsRef<[u8]>>(
         &mut self,
-        pieces: impl IntoIterator<Item = T>,
+        chunks: impl IntoIterator<Item = T>,
         end: FlushCompress,
     ) -> Result<(Bytes, Crc), CompressError> {
         self.compress.reset();
         self.out.clear();
         let mut crc = Crc::new();
-        for piece in pieces {
-            crc.update(piece.as_ref());
-            self.feed(piece.as_ref(), FlushCompress::None)?;
+        for chunk in chunks {
+            crc.update(chunk.as_ref());
+            self.feed(chunk.as_ref(), FlushCompress::None)?;
         }
         self.feed(&[], end)?;
-        // Exactly as long as it is: it stays for as long as the reading.
+        // Copied to its exact length, because it is kept as long as the reading.
         Ok((Bytes::copy_from_slice(&self.out), crc))
     }
 
-    /// Takes in all of the input, and gives out all that this flushes.
+    /// Consumes all of the input and emits all output that this flush produces.
     fn feed(&mut self, mut input: &[u8], flush: FlushCompress) -> Result<(), CompressError> {
         loop {
-            if self.out.capacity() - self.out.len() < ROOM / 2 {
-                self.out.reserve(ROOM);
+            if self.out.capacity() - self.out.len() < OUTPUT_GROWTH / 2 {
+                self.out.reserve(OUTPUT_GROWTH);
             }
             let before = self.compress.total_in();
             self.compress.compress_vec(input, &mut self.out, flush)?;
-            let taken = usize::try_from(self.compress.total_in() - before).unwrap_or(input.len());
-            input = &input[taken..];
-            // Where there was room left, nothing waits to come out.
+            let consumed = usize::try_from(self.compress.total_in() - before).unwrap_or(input.len());
+            input = &input[consumed..];
+            // If the buffer is not full, no output is pending.
             if input.is_empty() && self.out.len() < self.out.capacity() {
                 return Ok(());
             }
@@ -163,29 +166,25 @@ impl Compressor {
     }
 }
 
-/// A whole gzip stream: these parts, and then the rest, which is compressed here.
-pub(crate) fn stream<'a>(
-    parts: impl IntoIterator<Item = &'a Part>,
-    rest: &[Bytes],
+/// A whole gzip stream: these parts, followed by `rest`, which is compressed here.
+///
+/// # Errors
+/// The compressor failed, which cannot happen with input of the exporter's own.
+pub(crate) fn stream<'a, T: AsRef<[u8]>>(
+    parts: impl IntoIterator<Item = &'a GzipPart>,
+    rest: impl IntoIterator<Item = T>,
 ) -> Result<Vec<Bytes>, CompressError> {
-    let mut stream = vec![Bytes::from_static(HEAD)];
+    let mut stream = vec![Bytes::from_static(HEADER)];
     let mut crc = Crc::new();
     for part in parts {
         stream.extend_from_slice(&part.blocks);
         crc.combine(&part.crc);
     }
-    let (last, of_rest) = Compressor::new(CompressionLevel::Default).run(rest, FlushCompress::Finish)?;
+    let (last, rest_crc) = Compressor::new(CompressionLevel::Default).run(rest, FlushCompress::Finish)?;
     stream.push(last);
-    crc.combine(&of_rest);
-    stream.push(Bytes::copy_from_slice(&tail(&crc)));
+    crc.combine(&rest_crc);
+    stream.push([crc.sum().to_le_bytes(), crc.amount().to_le_bytes()].concat().into());
     Ok(stream)
-}
-
-/// What follows the last block.
-fn tail(crc: &Crc) -> [u8; 8] {
-    let [a, b, c, d] = crc.sum().to_le_bytes();
-    let [e, f, g, h] = crc.amount().to_le_bytes();
-    [a, b, c, d, e, f, g, h]
 }
 
 #[cfg(test)]
@@ -214,13 +213,13 @@ mod tests {
     }
 
     #[test]
-    fn parts_stand_in_a_stream_in_any_order_and_number() {
+    fn parts_can_be_joined_in_any_order_and_number() {
         let mut compressor = Compressor::new(CompressionLevel::Default);
         let texts: Vec<Vec<Bytes>> =
             vec![vec![], vec![text(1, 1)], vec![text(9_000, 7), text(1, 2), text(20_000, 3)], vec![text(3, 99)]];
         let parts: Vec<_> = texts.iter().map(|pieces| compressor.part(pieces).unwrap()).collect();
         let header = Bytes::from_static(b"# HELP it helps\n");
-        let stored = Part::stored(header.clone());
+        let stored = GzipPart::stored(header.clone());
         for order in [vec![], vec![0], vec![2], vec![3, 2, 1, 0], vec![1, 1, 2, 2, 3], vec![2, 3]] {
             let (mut chosen, mut plain) = (Vec::new(), Vec::new());
             for at in order {
@@ -236,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn many_lines_alike_become_a_tenth() {
+    fn similar_lines_compress_to_a_fifth_or_less() {
         let text = text(50_000, 1);
         let part = Compressor::new(CompressionLevel::Default).part([&text]).unwrap();
         let compressed = part.blocks.iter().map(Bytes::len).sum::<usize>();
@@ -244,17 +243,21 @@ mod tests {
     }
 
     #[test]
-    fn what_fits_a_packet_is_compressed_only_for_those_who_refuse_it_otherwise() {
+    fn small_responses_are_compressed_only_if_the_client_requires_it() {
         for (encoding, small, large) in
             [(Encoding::Identity, false, false), (Encoding::Gzip, false, true), (Encoding::GzipRequired, true, true)]
         {
-            assert_eq!((encoding.compresses(SMALL - 1), encoding.compresses(SMALL)), (small, large), "{encoding:?}");
+            assert_eq!(
+                (encoding.compresses(MIN_COMPRESSED - 1), encoding.compresses(MIN_COMPRESSED)),
+                (small, large),
+                "{encoding:?}"
+            );
         }
     }
 
     proptest! {
         #[test]
-        fn whatever_goes_in_comes_out(
+        fn any_text_is_unpacked_unchanged(
             parts in proptest::collection::vec(proptest::collection::vec(proptest::collection::vec(any::<u8>(), 0..300), 0..4), 0..5),
             rest in proptest::collection::vec(any::<u8>(), 0..300),
         ) {

@@ -1,86 +1,101 @@
-//! The metrics of one reading of one source, in both text formats, plain or compressed.
+//! The metrics of the sources, in both text formats, plain or compressed.
 //!
-//! Nothing of the plain text is kept: [`MetricsChunks`] writes it in pieces of some 64 KiB as they are sent. Only the
-//! compressed form is kept, in blocks of 512 leases of one family ([`CompressedMetrics`]). A block whose values did
-//! not change since the reading before keeps its bytes, which is true of most: state rows, limits, epochs and stored times
-//! seldom change, ages always do.
+//! The plain text is never kept: [`MetricsChunks`] writes it in chunks of about 64 KiB while the response is sent. Only the
+//! compressed form is kept ([`CompressedMetrics`]), in blocks of 512 leases of one family. A block whose values are those of
+//! the previous reading is reused. Most blocks are: states, limits, epochs and stored times seldom change, only ages do.
 
 mod compressed;
 mod labels;
 mod lines;
 mod text;
 
+use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
 use super::Format;
-use super::catalogue::{CATALOGUE, Family, LeaseSamples, Samples, SourceSamples};
-use super::gzip::Part;
-use crate::lease::SourceSnapshot;
+use super::catalogue::{CATALOGUE, Family, Samples, Subject};
+use super::gzip::GzipPart;
+use crate::lease::{SourceSnapshot, Status};
 use labels::Labels;
 
-pub use compressed::{CompressedMetrics, gzip};
+pub use compressed::CompressedMetrics;
 pub use text::MetricsChunks;
 
-/// How many leases of one family are compressed together.
-pub(super) const BLOCK: usize = 512;
+/// The number of leases of one family in a compressed block.
+const BLOCK: usize = 512;
 
-/// The families that are exposed, with all of their text that is the same for every reading.
+/// The families that are exposed.
 #[derive(Clone, Debug)]
 pub struct Exposition {
-    /// The families of leases, in the order of exposition. Those of sources follow them.
-    lease_families: Arc<[FamilyRenderer<LeaseSamples>]>,
-    source_families: Arc<[FamilyRenderer<SourceSamples>]>,
+    /// The families of leases, which come first.
+    lease_families: Arc<[FamilyRenderer<Status>]>,
+    source_families: Arc<[FamilyRenderer<SourceSnapshot>]>,
 }
 
-/// One family with its constant text.
+/// Renders one family. Text that is the same in every reading is made once.
 #[derive(Debug)]
-struct FamilyRenderer<S: 'static> {
+struct FamilyRenderer<T: 'static> {
     name: &'static str,
-    samples: &'static S,
-    /// The lines that describe it, in each format.
-    headers: [Part; Format::ALL.len()],
-    /// The end of a line's labels: for each value of a closed set, with the label of that set.
-    tails: Box<[Box<[u8]>]>,
+    samples: &'static Samples<T>,
+    /// The `# HELP` and `# TYPE` lines in each format.
+    headers: [GzipPart; Format::ALL.len()],
+    /// `,label="value"} ` for each value of a label with a fixed set of values.
+    label_values: Box<[Box<[u8]>]>,
 }
 
 /// One reading of one source, to be rendered as metrics.
 #[derive(Debug)]
 pub struct SourceMetrics {
     snapshot: Arc<SourceSnapshot>,
-    /// Escaped when the first rendering needs them.
+    /// Made by the first rendering that needs them.
     labels: OnceLock<Labels>,
 }
 
 impl Exposition {
-    /// All families of the catalogue but those whose names are `dropped`.
-    pub fn without(dropped: impl Fn(&str) -> bool) -> Self {
-        let families = || CATALOGUE.iter().filter(|family| !dropped(family.name));
-        let of_leases = families().filter_map(|family| match &family.samples {
-            Samples::Lease(samples) => Some(FamilyRenderer::new(family, samples, samples.label())),
-            Samples::Source(_) => None,
-        });
-        let of_sources = families().filter_map(|family| match &family.samples {
-            Samples::Source(samples) => Some(FamilyRenderer::new(family, samples, samples.label())),
-            Samples::Lease(_) => None,
-        });
-        Self { lease_families: of_leases.collect(), source_families: of_sources.collect() }
+    /// All families of the catalogue except those for which `is_dropped` holds.
+    pub fn without(is_dropped: impl Fn(&str) -> bool) -> Self {
+        let (mut lease_families, mut source_families) = (Vec::new(), Vec::new());
+        for family in CATALOGUE.iter().filter(|family| !is_dropped(family.name)) {
+            match &family.subject {
+                Subject::Lease(samples) => lease_families.push(FamilyRenderer::new(family, samples)),
+                Subject::Source(samples) => source_families.push(FamilyRenderer::new(family, samples)),
+            }
+        }
+        Self { lease_families: lease_families.into(), source_families: source_families.into() }
     }
 }
 
-impl<S> FamilyRenderer<S> {
-    fn new(family: &'static Family, samples: &'static S, label: Option<(&str, &[&str])>) -> Self {
-        let (label, values) = label.unwrap_or_default();
-        let tail = |value: &&str| format!(",{label}=\"{value}\"}} ").into_bytes().into_boxed_slice();
+impl<T> FamilyRenderer<T> {
+    fn new(family: &'static Family, samples: &'static Samples<T>) -> Self {
+        let (label, values) = samples.label().unwrap_or_default();
+        let label_value = |value: &&str| format!(",{label}=\"{value}\"}} ").into_bytes().into_boxed_slice();
         Self {
             name: family.name,
             samples,
-            headers: Format::ALL.map(|format| Part::stored(family.description().header(format).into())),
-            tails: values.iter().map(tail).collect(),
+            headers: Format::ALL.map(|format| GzipPart::stored(family.metadata().header(format).into())),
+            label_values: values.iter().map(label_value).collect(),
         }
     }
 
-    const fn header(&self, format: Format) -> &Part {
+    const fn header(&self, format: Format) -> &GzipPart {
         &self.headers[format as usize]
+    }
+}
+
+impl FamilyRenderer<Status> {
+    /// Writes the lines of some leases of a source.
+    fn write_leases(&self, out: &mut Vec<u8>, metrics: &SourceMetrics, leases: Range<usize>) {
+        let labels = metrics.labels();
+        for at in leases {
+            self.write(out, labels.lease(at), &metrics.snapshot.leases[at]);
+        }
+    }
+}
+
+impl FamilyRenderer<SourceSnapshot> {
+    /// Writes the lines of a source.
+    fn write_source(&self, out: &mut Vec<u8>, metrics: &SourceMetrics) {
+        self.write(out, metrics.labels().source(), &metrics.snapshot);
     }
 }
 
@@ -99,6 +114,22 @@ impl SourceMetrics {
 
     fn labels(&self) -> &Labels {
         self.labels.get_or_init(|| Labels::of(&self.snapshot))
+    }
+}
+
+/// Appends what `write` appends, preceded by the header of the family unless that is written already. A family without any
+/// line gets no header.
+fn write_with_header<T: Clone>(out: &mut Vec<T>, header: &[T], has_header: &mut bool, write: impl FnOnce(&mut Vec<T>)) {
+    let start = out.len();
+    if !*has_header {
+        out.extend_from_slice(header);
+    }
+    let lines = out.len();
+    write(out);
+    if out.len() > lines {
+        *has_header = true;
+    } else {
+        out.truncate(start);
     }
 }
 

@@ -16,7 +16,7 @@ pub mod table;
 pub(crate) mod testing;
 mod truncate;
 
-pub use catalogue::{CATALOGUE, Family, LeaseSamples, REQUIRED_BY_ALERTS, Samples, SourceSamples, family_names};
+pub use catalogue::{CATALOGUE, Family, REQUIRED_BY_ALERTS, Samples, Subject, family_names};
 pub use display_name::DisplayName;
 pub(crate) use display_name::is_invisible;
 pub(crate) use format::FamilyMetadata;

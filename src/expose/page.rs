@@ -1,8 +1,7 @@
-//! The latest looks as a status page, for people: everything that matters, the worst first, readable at 3 a.m.
+//! The status page, for people: the leases with the worst first, and one page for each lease with its evidence.
 //!
-//! Two views: the list of leases, and one lease with its evidence, each with an address of its own. Pages are made here
-//! whole and need no script. `assets/live.js` only puts the `<main>` that it asks for in place of the old one, so there is one
-//! template and one way to render a lease.
+//! Pages are rendered as a whole and need no script. `assets/live.js` only replaces `<main>` by a newer one, so that each
+//! page has one template.
 
 mod advice;
 mod age_bars;
@@ -34,71 +33,71 @@ pub use advice::Advice;
 pub use clock::PageClock;
 pub use view::{Filter, LEASES_PER_PAGE, View};
 
-/// The style sheet that the page asks for as `style.css`.
+/// The style sheet, which the page links as `style.css`.
 pub const STYLE: &str = include_str!("assets/style.css");
-/// The script that the page asks for as `live.js`.
+/// The script, which the page links as `live.js`.
 pub const SCRIPT: &str = include_str!("assets/live.js");
-/// The icon that the page asks for as `favicon.ico`: an SVG.
+/// The icon, an SVG, which the page links as `favicon.ico`.
 pub const ICON: &str = include_str!("assets/icon.svg");
 
-/// The latest look at one source, and what the looks until then showed.
+/// The latest snapshot of one source and its history.
 #[derive(Clone, Copy, Debug)]
 pub struct ObservedSource<'a> {
-    /// The latest look.
+    /// The latest snapshot.
     pub snapshot: &'a SourceSnapshot,
-    /// The looks until then.
+    /// The states of its leases over time, up to that snapshot.
     pub history: &'a History,
-    /// When it was, on the clock of looks. What is said of its leases is as of then.
-    pub at: Duration,
-    /// For how long the store has not answered, if it is being asked again or did not answer this look.
-    pub unanswered: Option<Duration>,
+    /// The time of the snapshot on the monotonic clock. Ages are as of this time.
+    pub observed_at: Duration,
+    /// How long the store has not answered, if the latest read failed by timeout or is still running.
+    pub unanswered_for: Option<Duration>,
 }
 
-/// A view that was rendered.
+/// A rendered page.
 #[derive(Debug)]
 pub struct RenderedPage {
-    /// The page, or its `<main>` alone.
+    /// The HTML.
     pub html: String,
-    /// Whether what was asked for is there: a lease or a source that is not known is not.
+    /// Whether the lease or the source named in the address is known.
     pub found: bool,
 }
 
-/// Renders the page of a view from looks at what [`View::source`] says, with a choice of `sources` and a link to the metrics
-/// at `metrics_path`.
+/// Renders the page of a view. `sources` are those of [`View::source`]; `source_names` are the choices of the filter.
 ///
-/// Links are relative, so that the page works behind a proxy that puts it under a path of its own.
+/// Links are relative, so that the page works behind a proxy that serves it under another path.
 ///
 /// # Errors
-/// None that is known: the template writes nothing that can fail.
-pub fn page(
+/// The template could not be rendered. No cause is known.
+pub fn render(
     view: &View,
-    looks: &[ObservedSource<'_>],
-    sources: &[impl AsRef<str>],
+    sources: &[ObservedSource<'_>],
+    source_names: &[impl AsRef<str>],
     now: PageClock,
     metrics_path: &str,
 ) -> askama::Result<RenderedPage> {
     let metrics_path = metrics_path.trim_start_matches('/');
     let (title, main, form, found) = match view {
         View::List(filter) => {
-            let list = LeaseList::of(filter, looks, now);
-            (list.title().to_owned(), list.render()?, Some(Form::of(filter, sources)), list.is_found())
+            let list = LeaseList::of(filter, sources, now);
+            let form = Form::of(filter, source_names);
+            (list.title().to_owned(), list.render()?, Some(form), list.is_found())
         }
         View::Lease { source, lease } => {
-            let opened = LeasePage::of(source, lease, looks, now);
-            (opened.title().to_owned(), opened.render()?, None, opened.is_known())
+            let page = LeasePage::of(source, lease, sources, now);
+            (page.title().to_owned(), page.render()?, None, page.is_found())
         }
     };
     Ok(RenderedPage { html: Page { title, metrics_path, main, form }.render()?, found })
 }
 
-/// Renders the `<main>` of a view alone, for a page that is already there.
+/// Renders only the `<main>` of a view, for a page that is already open.
 ///
 /// # Errors
-/// None that is known, as with [`page`].
-pub fn main(view: &View, looks: &[ObservedSource<'_>], now: PageClock) -> askama::Result<String> {
+/// As for [`render`].
+pub fn render_main(view: &View, sources: &[ObservedSource<'_>], now: PageClock) -> askama::Result<String> {
     match view {
-        View::List(filter) => LeaseList::of(filter, looks, now).render(),
-        View::Lease { source, lease } => LeasePage::of(source, lease, looks, now).render(),
+        View::List(filter) => LeaseList::of(filter, sources, now).render(),
+        View::Lease { source, lease } => LeasePage::of(source, lease, sources, now).render(),
     }
 }
 
@@ -111,36 +110,39 @@ struct Page<'a> {
     form: Option<Form<'a>>,
 }
 
-/// By what to filter. It is no part of what changes while one looks at it.
+/// The filter form. It is outside of `<main>`, so that an update does not disturb somebody who types.
 struct Form<'a> {
     states: &'a [State],
     text: &'a str,
-    sources: Vec<Choice<'a>>,
-    narrow: bool,
-    not_understood: &'a BTreeSet<&'static str>,
+    sources: Vec<SourceOption<'a>>,
+    is_filtered: bool,
+    ignored: &'a BTreeSet<&'static str>,
 }
 
-struct Choice<'a> {
+struct SourceOption<'a> {
     value: &'a str,
     name: String,
-    chosen: bool,
+    selected: bool,
 }
 
 impl<'a> Form<'a> {
-    fn of(filter: &'a Filter, sources: &'a [impl AsRef<str>]) -> Self {
-        let choice =
-            |value: &'a str| Choice { value, name: DisplayName(value).to_string(), chosen: value == filter.source() };
-        let mut sources: Vec<_> = sources.iter().map(|source| choice(source.as_ref())).collect();
-        // One that is not there any more is still what is filtered by.
-        if !filter.source().is_empty() && !sources.iter().any(|source| source.chosen) {
-            sources.push(choice(filter.source()));
+    fn of(filter: &'a Filter, source_names: &'a [impl AsRef<str>]) -> Self {
+        let option = |value: &'a str| SourceOption {
+            value,
+            name: DisplayName(value).to_string(),
+            selected: value == filter.source(),
+        };
+        let mut sources: Vec<_> = source_names.iter().map(|name| option(name.as_ref())).collect();
+        // The filter may name a source that is no longer configured.
+        if !filter.source().is_empty() && !sources.iter().any(|source| source.selected) {
+            sources.push(option(filter.source()));
         }
         Self {
             states: filter.states(),
             text: filter.text(),
             sources,
-            narrow: filter.is_narrow(),
-            not_understood: filter.not_understood(),
+            is_filtered: filter.is_restrictive(),
+            ignored: filter.ignored(),
         }
     }
 }

@@ -25,8 +25,8 @@ fn inactive_for(status: &Status) -> Option<Duration> {
         return None;
     }
     match &status.evidence()?.progress {
-        Progress::Made { age: when, .. } => {
-            when.display_age().or_else(|| Some(when.age.lower()).filter(|age| !age.is_zero()))
+        Progress::Made { age: event, .. } => {
+            event.display_age().or_else(|| Some(event.age.lower()).filter(|age| !age.is_zero()))
         }
         _ => None,
     }
@@ -43,19 +43,24 @@ impl StateCounts {
         snapshots.iter().flat_map(|snapshot| &snapshot.leases).map(|status| status.verdict.state).collect()
     }
 
-    /// How many are in this state.
+    /// Adds a lease in this state.
+    pub(super) const fn add(&mut self, state: State) {
+        self.0[state as usize] += 1;
+    }
+
+    /// The number of leases in this state.
     #[must_use]
     pub const fn in_state(&self, state: State) -> usize {
         self.0[state as usize]
     }
 
-    /// How many there are.
+    /// The number of all leases.
     #[must_use]
     pub fn total(&self) -> usize {
         self.0.iter().sum()
     }
 
-    /// The worst state that any lease is in; `None` where there is no lease.
+    /// The worst state of any lease; `None` if there are no leases.
     #[must_use]
     pub fn worst(&self) -> Option<State> {
         SEVERITY.into_iter().find(|state| self.in_state(*state) > 0)
@@ -66,7 +71,7 @@ impl FromIterator<State> for StateCounts {
     fn from_iter<I: IntoIterator<Item = State>>(states: I) -> Self {
         let mut counts = Self::default();
         for state in states {
-            counts.0[state as usize] += 1;
+            counts.add(state);
         }
         counts
     }

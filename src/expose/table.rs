@@ -1,6 +1,5 @@
 //! A snapshot as a plain table, for a terminal.
 
-use std::fmt::Display;
 use std::ops::Range;
 
 use unicode_width::UnicodeWidthStr as _;
@@ -9,63 +8,71 @@ use super::display_name::DisplayName;
 use super::truncate_to_width;
 use crate::lease::{Due, EventAge, Progress, Readable, RecordFault, SourceSnapshot, State, Status};
 
-const HEAD: [&str; 9] =
+const HEADER: [&str; 9] =
     ["SOURCE", "LEASE", "STATE", "AUTHORITY", "PROGRESS", "EPOCH", "LEASE-AGE", "PROGRESS-AGE", "DUE"];
-/// Numbers and ages are aligned to the right, words to the left.
-const RIGHT: [bool; HEAD.len()] = [false, false, false, false, false, true, true, true, true];
+/// The first column of numbers and ages, which are aligned to the right.
+const FIRST_RIGHT: usize = 5;
 
-/// The column with the state.
+/// The column of the state.
 const STATE: usize = 2;
 
-/// How wide a column is made at the most. One name of a kilobyte would else take every line with it.
-const WIDEST: usize = 60;
+/// The largest width of a column. A longer value shifts the rest of its line, so that one name of a kilobyte does not widen
+/// every line.
+const MAX_WIDTH: usize = 60;
 
-/// How much of the names of sources and leases is shown.
+/// The text for a value that is not known.
+const NOT_KNOWN: &str = "-";
+
+/// How the names of sources and leases are shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NameWidth {
-    /// All of it.
+    /// In full.
     Full,
-    /// As much as fits into so many columns.
+    /// Truncated to this number of columns.
     AtMost(usize),
 }
 
 /// A line of the table.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Line {
-    /// What stands in it.
+pub struct TableLine {
+    /// The text.
     pub text: String,
-    /// The state of its lease, and where in the text the word for it is.
+    /// The state of the lease, and its place in the text.
     pub state: Option<(State, Range<usize>)>,
 }
 
-/// The head, and for each lease a line and below it the reason.
+impl TableLine {
+    const fn plain(text: String) -> Self {
+        Self { text, state: None }
+    }
+}
+
+/// The header and, for each lease, a line with its values and a line with the reason.
 ///
-/// Columns are as wide as their longest value; one of more than 60 columns pushes its own line to the right. Names are
-/// written with escapes for what cannot be seen, so a name cannot break the table or command the terminal. What is not
-/// known is `-`; an age with a lower bound alone is `>5m`.
+/// Names are escaped, so that they cannot break the table or send commands to the terminal. A value that is not known is
+/// `-`; an age with only a lower bound is `>5m`.
 #[must_use]
-pub fn lines(leases: &[(&SourceSnapshot, &Status)], names: NameWidth) -> Vec<Line> {
-    let plain = |text| Line { text, state: None };
+pub fn lines(leases: &[(&SourceSnapshot, &Status)], names: NameWidth) -> Vec<TableLine> {
     if leases.is_empty() {
-        return vec![plain("no leases".to_owned())];
+        return vec![TableLine::plain("no leases".to_owned())];
     }
     let rows: Vec<_> = leases.iter().map(|(snapshot, status)| cells(&snapshot.source, status, names)).collect();
-    let mut widths = HEAD.map(str::len);
+    let mut widths = HEADER.map(str::len);
     for row in &rows {
         for (width, cell) in widths.iter_mut().zip(row) {
-            *width = (*width).max(cell.width().min(WIDEST));
+            *width = (*width).max(cell.width().min(MAX_WIDTH));
         }
     }
-    let mut lines = vec![plain(line(&HEAD.map(str::to_owned), &widths).0)];
+    let mut lines = vec![TableLine::plain(line(&HEADER.map(str::to_owned), &widths).0)];
     for (row, (_, status)) in rows.iter().zip(leases) {
         let (text, place) = line(row, &widths);
-        lines.push(Line { text, state: Some((status.verdict.state, place)) });
-        lines.push(plain(format!("  {}", status.sentence())));
+        lines.push(TableLine { text, state: Some((status.verdict.state, place)) });
+        lines.push(TableLine::plain(format!("  {}", status.sentence())));
     }
     lines
 }
 
-/// A line for each source that could not be read, and for each of which some rows were not used.
+/// A line for each source that could not be read, and for each source with rejected rows.
 #[must_use]
 pub fn source_problems(snapshots: &[&SourceSnapshot]) -> Vec<String> {
     let mut lines = Vec::new();
@@ -84,68 +91,59 @@ pub fn source_problems(snapshots: &[&SourceSnapshot]) -> Vec<String> {
     lines
 }
 
-/// A line, and where the cell with the state is in it.
-fn line(cells: &[String; HEAD.len()], widths: &[usize; HEAD.len()]) -> (String, Range<usize>) {
+/// A line, and the place of the state in it.
+fn line(cells: &[String; HEADER.len()], widths: &[usize; HEADER.len()]) -> (String, Range<usize>) {
     let (mut line, mut state) = (String::new(), 0..0);
     for (column, (cell, &width)) in cells.iter().zip(widths).enumerate() {
         if column > 0 {
             line.push_str("  ");
         }
         let padding = " ".repeat(width.saturating_sub(cell.width()));
-        if RIGHT[column] {
-            line.push_str(&padding);
-        }
+        let (before, after) = if column >= FIRST_RIGHT { (&*padding, "") } else { ("", &*padding) };
+        line.push_str(before);
         if column == STATE {
             state = line.len()..line.len() + cell.len();
         }
         line.push_str(cell);
-        if !RIGHT[column] {
-            line.push_str(&padding);
-        }
+        line.push_str(after);
     }
     line.truncate(line.trim_end().len());
     (line, state)
 }
 
-fn cells(source: &str, status: &Status, names: NameWidth) -> [String; HEAD.len()] {
+fn cells(source: &str, status: &Status, names: NameWidth) -> [String; HEADER.len()] {
     let name = |name: &str| match names {
         NameWidth::Full => DisplayName(name).to_string(),
         NameWidth::AtMost(columns) => truncate_to_width(&DisplayName(name).to_string(), columns),
     };
     let verdict = &status.verdict;
-    let holder = status.holder();
-    let progress = status.evidence().map(|evidence| evidence.progress);
+    let evidence = status.evidence();
     [
         name(source),
         name(&status.lease),
         verdict.state.to_string(),
         verdict.authority.to_string(),
         verdict.progress.to_string(),
-        known(status.epoch()),
-        age(holder.map(|holder| &holder.renewed)),
-        age(match &progress {
-            Some(Progress::Made { age: when, .. }) => Some(when),
+        status.epoch().map_or_else(|| NOT_KNOWN.to_owned(), |epoch| epoch.to_string()),
+        age(status.holder().map(|holder| &holder.renewed)),
+        age(match evidence.map(|evidence| &evidence.progress) {
+            Some(Progress::Made { age, .. }) => Some(age),
             _ => None,
         }),
-        match status.evidence().map(|evidence| evidence.due) {
+        match evidence.map(|evidence| evidence.due) {
             Some(Due::Nothing) => "0".to_owned(),
             Some(Due::Waiting { count: Some(count), .. }) => count.to_string(),
             Some(Due::Waiting { count: None, .. }) => "some".to_owned(),
-            Some(Due::NotKnown) | None => "-".to_owned(),
+            Some(Due::NotKnown) | None => NOT_KNOWN.to_owned(),
         },
     ]
 }
 
-fn known(value: Option<impl Display>) -> String {
-    value.map_or_else(|| "-".to_owned(), |value| value.to_string())
-}
-
 fn age(dated: Option<&EventAge>) -> String {
-    let Some(EventAge { age, .. }) = dated else { return "-".to_owned() };
-    match (age.lower(), age.upper()) {
-        (lower, Some(_)) => Readable(lower).to_string(),
-        (lower, None) if lower.is_zero() => "-".to_owned(),
-        (lower, None) => format!(">{}", Readable(lower)),
+    match dated.map(|dated| (dated.age.lower(), dated.age.upper())) {
+        Some((lower, Some(_))) => Readable(lower).to_string(),
+        Some((lower, None)) if !lower.is_zero() => format!(">{}", Readable(lower)),
+        Some(_) | None => NOT_KNOWN.to_owned(),
     }
 }
 
@@ -169,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn each_lease_says_where_the_word_for_its_state_is() {
+    fn each_line_of_a_lease_has_the_place_of_its_state() {
         let snapshots = snapshots::all();
         let leases: Vec<_> = snapshots
             .iter()
@@ -184,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn a_very_long_name_pushes_its_own_line_alone() {
+    fn a_very_long_name_widens_only_its_own_line() {
         let mut snapshot = snapshots::many(2);
         let long = "x".repeat(1024);
         snapshot.leases[0].lease = long.as_str().into();
@@ -196,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_in_wide_letters_leaves_the_columns_where_they_are() {
+    fn wide_characters_do_not_shift_columns() {
         let mut snapshot = snapshots::many(2);
         snapshot.leases[0].lease = "保持-リース".into();
         let table = text(&[&snapshot]);
@@ -206,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn names_within_so_many_columns_are_cut_and_take_no_more() {
+    fn names_are_truncated_to_the_given_width() {
         let mut snapshot = snapshots::many(1);
         snapshot.leases[0].lease = "x".repeat(1024).as_str().into();
         let lines = lines(&[(&snapshot, &snapshot.leases[0])], NameWidth::AtMost(10));
@@ -214,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn no_lease_at_all_is_said_in_words() {
+    fn an_empty_table_says_that_there_are_no_leases() {
         assert_eq!(text(&[]), "no leases\n");
     }
 }

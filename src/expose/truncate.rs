@@ -1,12 +1,13 @@
-//! Text made to fit into a line.
+//! Text truncated to a number of terminal columns.
 
 use unicode_width::UnicodeWidthChar;
 
-/// As much of a text as fits into so many columns; `…` ends what was cut. What would command the terminal is replaced.
+/// The beginning of a text that fits into this number of columns, with `…` at the end if it was truncated. Control
+/// characters are replaced, so that the text cannot send commands to the terminal.
 #[must_use]
 pub fn truncate_to_width(text: &str, columns: usize) -> String {
     let mut shown = String::with_capacity(text.len());
-    // Up to here there is room for the mark too.
+    // The text up to `safe` leaves room for the `…`.
     let (mut safe, mut width) = (0, 0);
     for c in text.chars() {
         let c = if c.is_control() { char::REPLACEMENT_CHARACTER } else { c };
@@ -29,7 +30,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn text_is_cut_by_the_columns_that_it_takes_and_says_so() {
+    fn text_is_truncated_by_columns_and_marked() {
         for (text, columns, shown) in [
             ("retention", 9, "retention"),
             ("retention", 8, "retenti…"),
@@ -46,7 +47,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_that_is_cut_commands_the_terminal() {
+    fn control_characters_are_replaced() {
         assert_eq!(truncate_to_width("a\u{1b}[2Jb\u{9b}c\n", 80), "a\u{fffd}[2Jb\u{fffd}c\u{fffd}");
     }
 }

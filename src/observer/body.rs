@@ -7,8 +7,8 @@ use std::sync::Arc;
 use bytes::Bytes;
 
 use super::CachedReading;
-use crate::expose::gzip::{self, Part};
-use crate::expose::metrics::{self, CompressedMetrics, Exposition, SourceMetrics};
+use crate::expose::gzip::{self, GzipPart};
+use crate::expose::metrics::{CompressedMetrics, Exposition, SourceMetrics};
 use crate::expose::{Encoding, Format, json};
 use crate::lease::Status;
 
@@ -100,7 +100,7 @@ async fn compressed(
 /// The JSON document of these readings. `None` if it could not be compressed.
 pub async fn json(readings: &[Arc<CachedReading>], encoding: Encoding) -> Option<EncodedText> {
     let snapshots = readings.iter().map(|reading| Arc::clone(&reading.snapshot)).collect();
-    let pieces = json::DocumentChunks::new(snapshots);
+    let pieces = json::document_chunks(snapshots);
     if leases(readings) <= WHOLE {
         return Some(encoded(pieces.collect(), encoding));
     }
@@ -112,8 +112,8 @@ pub async fn json(readings: &[Arc<CachedReading>], encoding: Encoding) -> Option
     for reading in readings {
         parts.push(reading.compressed_json().await?);
     }
-    let [before, between, after] =
-        [json::DOCUMENT_START, json::SEPARATOR, json::DOCUMENT_END].map(|text| Part::stored(Bytes::from_static(text)));
+    let [before, between, after] = [json::DOCUMENT_START, json::SEPARATOR, json::DOCUMENT_END]
+        .map(|text| GzipPart::stored(Bytes::from_static(text)));
     let mut document = vec![&before];
     for (at, part) in parts.into_iter().enumerate() {
         if at > 0 {
@@ -122,7 +122,7 @@ pub async fn json(readings: &[Arc<CachedReading>], encoding: Encoding) -> Option
         document.push(part);
     }
     document.push(&after);
-    gzip::stream(document, &[]).ok().map(EncodedText::Gzip)
+    gzip::stream(document, std::iter::empty::<Bytes>()).ok().map(EncodedText::Gzip)
 }
 
 /// A text as it is sent to a client that accepts this encoding.
@@ -131,7 +131,7 @@ pub fn encoded(text: Vec<Bytes>, encoding: Encoding) -> EncodedText {
     if !encoding.compresses(text.iter().map(|piece| piece.len() as u64).sum()) {
         return EncodedText::Plain(text);
     }
-    match metrics::gzip(&text) {
+    match gzip::stream([], &text) {
         Ok(stream) => EncodedText::Gzip(stream),
         Err(error) => {
             tracing::error!(%error, "a response could not be compressed, and is sent as it is");

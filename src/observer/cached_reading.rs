@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use super::shared_once::SharedOnce;
-use crate::expose::gzip::{CompressionLevel, Compressor, Part};
+use crate::expose::gzip::{CompressionLevel, Compressor, GzipPart};
 use crate::expose::json;
 use crate::expose::metrics::{CompressedMetrics, Exposition, SourceMetrics};
 use crate::history::History;
@@ -22,7 +22,7 @@ pub struct CachedReading {
     pub at: Duration,
     pub(super) metrics: Arc<SourceMetrics>,
     compressed_metrics: Arc<SharedOnce<Option<Arc<CompressedMetrics>>>>,
-    compressed_json: Arc<SharedOnce<Option<Part>>>,
+    compressed_json: Arc<SharedOnce<Option<GzipPart>>>,
     latest: Arc<LatestCompressed>,
 }
 
@@ -58,10 +58,10 @@ impl CachedReading {
     }
 
     /// Its member of the list of sources in a JSON document, compressed. `None` if that failed, which the log tells.
-    pub(super) async fn compressed_json(&self) -> Option<&Part> {
+    pub(super) async fn compressed_json(&self) -> Option<&GzipPart> {
         let snapshot = Arc::clone(&self.snapshot);
         let compress = move || {
-            let part = Compressor::new(CompressionLevel::Default).part(json::SourceChunks::new(snapshot));
+            let part = Compressor::new(CompressionLevel::Default).part(json::source_chunks(snapshot));
             part.inspect_err(|error| tracing::error!(%error, "the JSON could not be compressed")).ok()
         };
         self.compressed_json.get_or_make(compress).await?.as_ref()

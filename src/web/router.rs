@@ -222,7 +222,7 @@ impl<C: Content> Router<C> {
         let (sources, telemetry_path, encoding) =
             (self.content.sources(), self.telemetry_path.clone(), request.encoding);
         self.render(move || {
-            let page = page::page(&view, &page_sources(&partial_views), &sources, now(), &telemetry_path);
+            let page = page::render(&view, &page_sources(&partial_views), &sources, now(), &telemetry_path);
             page.map(|RenderedPage { html, found }| {
                 let status = if found { StatusCode::OK } else { StatusCode::NOT_FOUND };
                 response::html(status, encoded(vec![html.into()], encoding))
@@ -240,7 +240,7 @@ impl<C: Content> Router<C> {
         }
         let (rendered_view, rendered_sources) = (view.clone(), partial_views.clone());
         let render = move || {
-            let html = page::main(&rendered_view, &page_sources(&rendered_sources), now());
+            let html = page::render_main(&rendered_view, &page_sources(&rendered_sources), now());
             html.map(|html| Arc::new(Fragment::new(html, encoding)))
         };
         let fragment = self.render(render).await?;
@@ -315,8 +315,8 @@ fn page_sources(partial_views: &[PartialView]) -> Vec<ObservedSource<'_>> {
         .map(|PartialView { snapshot, history, at, unanswered }| ObservedSource {
             snapshot,
             history,
-            at: *at,
-            unanswered: *unanswered,
+            observed_at: *at,
+            unanswered_for: *unanswered,
         })
         .collect()
 }

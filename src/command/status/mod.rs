@@ -111,7 +111,7 @@ fn text(snapshots: &[&SourceSnapshot], colour: bool) -> String {
 }
 
 /// The text of a line, which may have been cut, with its state coloured.
-fn paint_state(text: &str, line: &table::Line) -> String {
+fn paint_state(text: &str, line: &table::TableLine) -> String {
     match &line.state {
         Some((state, range)) => paint_part(state_style(*state), text, range),
         None => text.to_owned(),

@@ -1,4 +1,4 @@
-//! The catalogue and what is written of it are one set.
+//! The catalogue and the documents list the same families.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -43,10 +43,10 @@ fn the_documents_list_the_states_reasons_and_columns_that_there_are() {
 fn names_follow_the_conventions() {
     let all: Vec<_> = family_names().collect();
     assert_eq!(all.iter().collect::<BTreeSet<_>>().len(), all.len());
-    for family in &CATALOGUE {
+    for family in CATALOGUE {
         assert!(family.name.starts_with("lease_"), "{}", family.name);
         assert_eq!(family.name.ends_with("_total"), family.family_type() == FamilyType::Counter, "{}", family.name);
-        assert_eq!(family.name.ends_with("_seconds"), family.unit == Some("seconds"), "{}", family.name);
+        assert_eq!(family.name.ends_with("_seconds"), family.unit() == Some("seconds"), "{}", family.name);
         assert_eq!(family.name.ends_with("_info"), family.family_type() == FamilyType::Info, "{}", family.name);
         assert!(family.help.ends_with('.') && !family.help.contains(['\n', '\\']), "{}", family.name);
     }

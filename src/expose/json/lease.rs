@@ -1,61 +1,58 @@
 //! One lease as JSON.
 
-use serde::{Serialize, Serializer};
+use serde::Serialize;
 
+use super::values::{AsString, Bounds, CountMap, SignedBounds};
 use crate::lease::{
-    Age, Alert, Anomaly, Authority, AuthorityEvidence, Due, Epoch, EventAge, Evidence, HolderToken, Policy, Progress,
-    ProgressEpoch, ProgressState, Reason, RemainingTtl, State, Status, StoreTime, Work,
+    Alert, Anomaly, Authority, AuthorityEvidence, Due, Epoch, HolderToken, Policy, Progress, ProgressEpoch,
+    ProgressState, Reason, RemainingTtl, Sentence, State, Status, StoreTime, Work,
 };
 
-/// One lease: the projection, then the two facts apart, what is due, and by which limits it was judged.
+/// One lease: its state, authority and progress apart, the due work, and the limits by which it was judged.
 #[derive(Serialize)]
 pub(super) struct Lease<'a> {
     lease: &'a str,
-    #[serde(serialize_with = "label")]
-    state: State,
-    #[serde(serialize_with = "label")]
-    reason: Reason,
+    state: AsString<State>,
+    reason: AsString<Reason>,
     /// The reason for people. Its wording may change at any time.
-    sentence: Text<'a>,
-    authority: AuthorityFact<'a>,
-    progress: ProgressFact,
+    sentence: AsString<Sentence<'a>>,
+    authority: LeaseAuthority<'a>,
+    progress: LeaseProgress,
     due: DueWork,
     limits: Limits,
     alerts_enabled: Vec<&'static str>,
-    /// What was noticed since the exporter started; only what was.
-    anomalies_total: AnomalyCounts<'a>,
+    /// The anomalies noticed since the exporter started. Those never noticed are left out.
+    anomalies_total: CountMap<Anomaly>,
 }
 
 /// Who has the right to act.
 #[derive(Serialize)]
-struct AuthorityFact<'a> {
-    #[serde(serialize_with = "label")]
-    state: Authority,
-    epoch: Option<Exact>,
-    holder: Option<Token<'a>>,
-    other_holders: Vec<Token<'a>>,
+struct LeaseAuthority<'a> {
+    state: AsString<Authority>,
+    epoch: Option<AsString<Epoch>>,
+    holder: Option<AsString<&'a HolderToken>>,
+    other_holders: Vec<AsString<&'a HolderToken>>,
     acquired_age_seconds: Option<Bounds>,
     renewed_age_seconds: Option<Bounds>,
-    /// How long nobody has held it.
+    /// The time since anybody held the lease.
     vacant_age_seconds: Option<Bounds>,
-    /// `at_time`; `while_present` where it lasts for as long as its record is there; or null.
+    /// `at_time`; `while_present` if the lease lasts as long as its record exists; or null.
     expiry: Option<&'static str>,
-    /// How long it still lasts; negative once it is over.
+    /// The remaining time; negative once the lease has expired.
     expires_in_seconds: Option<SignedBounds>,
     acquired_at: Option<f64>,
     renewed_at: Option<f64>,
 }
 
-/// Whether the work moves.
+/// Whether work moves.
 #[derive(Serialize)]
-struct ProgressFact {
-    #[serde(serialize_with = "label")]
-    state: ProgressState,
-    /// `made`; `never` where none is recorded; `not_reported` where the source says nothing of progress; or null.
+struct LeaseProgress {
+    state: AsString<ProgressState>,
+    /// `made`; `never` if none is recorded; `not_reported` if the source does not report progress; or null.
     recorded: Option<&'static str>,
-    /// The epoch that made it.
-    epoch: Option<Exact>,
-    /// How that stands to the epoch in force: `current`, `earlier`, `later`, or null where that is not known.
+    /// The epoch that made the progress.
+    epoch: Option<AsString<Epoch>>,
+    /// Whether that epoch is the `current` one, an `earlier` or a `later` one; null if that is not known.
     under: Option<&'static str>,
     age_seconds: Option<Bounds>,
     at: Option<f64>,
@@ -65,7 +62,7 @@ struct ProgressFact {
 
 #[derive(Default, Serialize)]
 struct DueWork {
-    /// 0 only where the store says so; null where it is not known how much.
+    /// 0 only if the store says so; null if the count is not known.
     count: Option<u64>,
     oldest_age_seconds: Option<Bounds>,
     oldest_at: Option<f64>,
@@ -75,108 +72,85 @@ struct DueWork {
 struct Limits {
     stall_after_seconds: f64,
     overdue_after_seconds: Option<f64>,
-    /// What the policy says of when work falls due: `unstated`, `continuous` or `cadence`.
+    /// When work falls due, as configured: `unstated`, `continuous` or `cadence`.
     work: &'static str,
     cadence_seconds: Option<f64>,
 }
 
-#[derive(Serialize)]
-struct Bounds {
-    at_least: f64,
-    at_most: Option<f64>,
-}
-
-#[derive(Serialize)]
-struct SignedBounds {
-    at_least: Option<f64>,
-    at_most: f64,
-}
-
 impl<'a> Lease<'a> {
     pub(super) fn of(status: &'a Status) -> Self {
-        let evidence = status.evidence();
+        let anomalies = Anomaly::ALL.into_iter().map(|anomaly| (anomaly, status.anomalies.get(anomaly)));
         Self {
             lease: &status.lease,
-            state: status.verdict.state,
-            reason: status.verdict.reason,
-            sentence: Text(status),
-            authority: AuthorityFact::of(status.verdict.authority, evidence),
-            progress: ProgressFact::of(status.verdict.progress, evidence),
-            due: evidence.map_or_else(DueWork::default, |evidence| DueWork::of(evidence.due)),
+            state: AsString(status.verdict.state),
+            reason: AsString(status.verdict.reason),
+            sentence: AsString(status.sentence()),
+            authority: LeaseAuthority::of(status),
+            progress: LeaseProgress::of(status),
+            due: status.evidence().map_or_else(DueWork::default, |evidence| DueWork::of(evidence.due)),
             limits: Limits::of(&status.policy),
             alerts_enabled: status.policy.alerts.iter().map(Alert::as_str).collect(),
-            anomalies_total: AnomalyCounts(status),
+            anomalies_total: CountMap(anomalies.filter(|(_, count)| *count > 0).collect()),
         }
     }
 }
 
-impl<'a> AuthorityFact<'a> {
-    fn of(state: Authority, evidence: Option<&'a Evidence>) -> Self {
-        let nothing = Self {
-            state,
-            epoch: None,
-            holder: None,
-            other_holders: Vec::new(),
-            acquired_age_seconds: None,
-            renewed_age_seconds: None,
-            vacant_age_seconds: None,
-            expiry: None,
-            expires_in_seconds: None,
-            acquired_at: None,
-            renewed_at: None,
+impl<'a> LeaseAuthority<'a> {
+    fn of(status: &'a Status) -> Self {
+        let holder = status.holder();
+        let (expiry, expires_in_seconds) = match holder.map(|holder| holder.remaining_ttl) {
+            None | Some(RemainingTtl::NotRecorded) => (None, None),
+            Some(RemainingTtl::WhileRecordExists) => (Some("while_present"), None),
+            Some(RemainingTtl::Micros { at_least, at_most }) => {
+                (Some("at_time"), Some(SignedBounds::of_micros(at_least, at_most)))
+            }
         };
-        match evidence.map(|evidence| &evidence.authority) {
-            None => nothing,
-            Some(AuthorityEvidence::Vacant { since, epoch, .. }) => {
-                Self { epoch: epoch.map(Exact), vacant_age_seconds: bounds(since), ..nothing }
-            }
-            Some(AuthorityEvidence::Holder(holder)) => {
-                let (expiry, expires_in_seconds) = left(holder.remaining_ttl);
-                Self {
-                    state,
-                    epoch: holder.epoch.map(Exact),
-                    holder: holder.token.as_ref().map(Token),
-                    other_holders: holder.others.iter().map(Token).collect(),
-                    acquired_age_seconds: bounds(&holder.acquired),
-                    renewed_age_seconds: bounds(&holder.renewed),
-                    vacant_age_seconds: None,
-                    expiry,
-                    expires_in_seconds,
-                    acquired_at: holder.acquired_at.map(StoreTime::unix_seconds),
-                    renewed_at: holder.renewed_at.map(StoreTime::unix_seconds),
-                }
-            }
+        Self {
+            state: AsString(status.verdict.authority),
+            epoch: status.epoch().map(AsString),
+            holder: holder.and_then(|holder| holder.token.as_ref()).map(AsString),
+            other_holders: holder.into_iter().flat_map(|holder| holder.others.iter()).map(AsString).collect(),
+            acquired_age_seconds: holder.and_then(|holder| Bounds::of(&holder.acquired)),
+            renewed_age_seconds: holder.and_then(|holder| Bounds::of(&holder.renewed)),
+            vacant_age_seconds: match status.evidence().map(|evidence| &evidence.authority) {
+                Some(AuthorityEvidence::Vacant { since, .. }) => Bounds::of(since),
+                _ => None,
+            },
+            expiry,
+            expires_in_seconds,
+            acquired_at: holder.and_then(|holder| holder.acquired_at).map(StoreTime::unix_seconds),
+            renewed_at: holder.and_then(|holder| holder.renewed_at).map(StoreTime::unix_seconds),
         }
     }
 }
 
-impl ProgressFact {
-    fn of(state: ProgressState, evidence: Option<&Evidence>) -> Self {
-        let nothing = Self {
-            state,
+impl LeaseProgress {
+    fn of(status: &Status) -> Self {
+        let unknown = Self {
+            state: AsString(status.verdict.progress),
             recorded: None,
             epoch: None,
             under: None,
             age_seconds: None,
             at: None,
-            renewals_since: evidence.and_then(|evidence| evidence.renewals_since_progress),
+            renewals_since: status.evidence().and_then(|evidence| evidence.renewals_since_progress),
         };
-        match evidence.map(|evidence| evidence.progress) {
-            None | Some(Progress::Incomplete) => nothing,
-            Some(Progress::NotReported) => Self { recorded: Some("not_reported"), ..nothing },
-            Some(Progress::Never) => Self { recorded: Some("never"), ..nothing },
-            Some(Progress::Made { age: when, epoch, epoch_relation: under, stored_at: at }) => Self {
+        match status.evidence().map(|evidence| evidence.progress) {
+            None | Some(Progress::Incomplete) => unknown,
+            Some(Progress::NotReported) => Self { recorded: Some("not_reported"), ..unknown },
+            Some(Progress::Never) => Self { recorded: Some("never"), ..unknown },
+            Some(Progress::Made { age, epoch, epoch_relation, stored_at }) => Self {
                 recorded: Some("made"),
-                epoch: epoch.map(Exact),
-                under: match under {
+                epoch: epoch.map(AsString),
+                under: match epoch_relation {
                     ProgressEpoch::Current => Some("current"),
                     ProgressEpoch::Earlier => Some("earlier"),
                     ProgressEpoch::Later => Some("later"),
                     ProgressEpoch::Unattributed => None,
                 },
-                age_seconds: bounds(&when),
-                at: at.map(StoreTime::unix_seconds),
-                ..nothing
+                age_seconds: Bounds::of(&age),
+                at: stored_at.map(StoreTime::unix_seconds),
+                ..unknown
             },
         }
     }
@@ -189,7 +163,7 @@ impl DueWork {
             Due::Nothing => Self { count: Some(0), ..Self::default() },
             Due::Waiting { count, oldest, oldest_at } => Self {
                 count,
-                oldest_age_seconds: oldest.as_ref().and_then(bounds),
+                oldest_age_seconds: oldest.as_ref().and_then(Bounds::of),
                 oldest_at: oldest_at.map(StoreTime::unix_seconds),
             },
         }
@@ -209,63 +183,5 @@ impl Limits {
             work,
             cadence_seconds: cadence.map(|cadence| cadence.as_secs_f64()),
         }
-    }
-}
-
-fn bounds(dated: &EventAge) -> Option<Bounds> {
-    (dated.age != Age::UNBOUNDED).then(|| Bounds {
-        at_least: dated.age.lower().as_secs_f64(),
-        at_most: dated.age.upper().map(|upper| upper.as_secs_f64()),
-    })
-}
-
-fn left(left: RemainingTtl) -> (Option<&'static str>, Option<SignedBounds>) {
-    #[expect(clippy::cast_precision_loss, reason = "microseconds of a lease fit 53 bits to within one")]
-    let seconds = |micros: i64| micros as f64 / 1e6;
-    match left {
-        RemainingTtl::NotRecorded => (None, None),
-        RemainingTtl::WhileRecordExists => (Some("while_present"), None),
-        RemainingTtl::Micros { at_least, at_most } => {
-            let bounds = SignedBounds { at_least: at_least.map(seconds), at_most: seconds(at_most) };
-            (Some("at_time"), Some(bounds))
-        }
-    }
-}
-
-fn label<S: Serializer>(label: &impl std::fmt::Display, serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.collect_str(label)
-}
-
-struct Text<'a>(&'a Status);
-
-impl Serialize for Text<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(&self.0.sentence())
-    }
-}
-
-struct Token<'a>(&'a HolderToken);
-
-impl Serialize for Token<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(self.0.as_str())
-    }
-}
-
-/// An epoch as a string, so that no reader rounds it.
-struct Exact(Epoch);
-
-impl Serialize for Exact {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(&self.0)
-    }
-}
-
-struct AnomalyCounts<'a>(&'a Status);
-
-impl Serialize for AnomalyCounts<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let noticed = Anomaly::ALL.into_iter().map(|anomaly| (anomaly.as_str(), self.0.anomalies.get(anomaly)));
-        serializer.collect_map(noticed.filter(|(_, count)| *count > 0))
     }
 }

@@ -1,4 +1,4 @@
-//! What is written is what the schema says, and the other way round.
+//! The output follows the schema, and the schema accepts nothing else.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -31,7 +31,7 @@ impl Schema {
     }
 }
 
-/// The document as one value, which the pieces have to be equal to.
+/// The document as one value, with which the chunks are compared.
 #[derive(Serialize)]
 struct Document<'a> {
     version: u32,
@@ -41,7 +41,7 @@ struct Document<'a> {
 #[derive(Serialize)]
 struct Source<'a> {
     #[serde(flatten)]
-    source: Health<'a>,
+    source: SourceHealth<'a>,
     leases: Vec<Lease<'a>>,
 }
 
@@ -49,7 +49,7 @@ impl<'a> Document<'a> {
     fn of(snapshots: &'a [Arc<SourceSnapshot>]) -> Self {
         let leases = |snapshot: &'a SourceSnapshot| snapshot.leases.iter().map(Lease::of).collect();
         let source =
-            |snapshot: &'a Arc<SourceSnapshot>| Source { source: Health::of(snapshot), leases: leases(snapshot) };
+            |snapshot: &'a Arc<SourceSnapshot>| Source { source: SourceHealth::of(snapshot), leases: leases(snapshot) };
         Self { version: VERSION, sources: snapshots.iter().map(source).collect() }
     }
 }
@@ -66,14 +66,14 @@ fn the_json_of_every_state() {
 }
 
 #[test]
-fn a_document_in_pieces_is_the_document_whatever_sources_it_has() {
+fn the_chunks_of_any_sources_make_the_whole_document() {
     let lengths = [0, 1, LEASES_PER_CHUNK - 1, LEASES_PER_CHUNK, LEASES_PER_CHUNK + 1, 3 * LEASES_PER_CHUNK];
     let many: Vec<_> = lengths.into_iter().map(|leases| Arc::new(snapshots::many(leases))).collect();
     for sources in [&[][..], &snapshots()[..], &many[..], &many[..1], &many[4..5]] {
         let whole = serde_json::to_string(&Document::of(sources)).unwrap() + "\n";
         assert!(String::from_utf8(to_vec(sources)).unwrap() == whole, "{} sources", sources.len());
-        let pieces: Vec<_> = DocumentChunks::new(sources.to_vec()).collect();
-        assert!(pieces.iter().all(|piece| !piece.is_empty() && piece.len() < 256 * 1024));
+        let chunks: Vec<_> = document_chunks(sources.to_vec()).collect();
+        assert!(chunks.iter().all(|chunk| !chunk.is_empty() && chunk.len() < 256 * 1024));
     }
 }
 
@@ -102,7 +102,7 @@ fn the_documented_example_is_of_this_schema() {
 }
 
 #[test]
-fn the_schema_refuses_what_is_missing_unknown_or_of_another_version() {
+fn the_schema_refuses_missing_and_unknown_members_and_other_versions() {
     let snapshots = snapshots();
     let one: Value = serde_json::to_value(LeaseDocument::of(&snapshots[0], "retention").unwrap()).unwrap();
     let all: Value = serde_json::to_value(Document::of(&snapshots)).unwrap();
@@ -129,7 +129,7 @@ fn the_schema_refuses_what_is_missing_unknown_or_of_another_version() {
 }
 
 #[test]
-fn the_schema_has_the_labels_that_there_are() {
+fn the_schema_lists_exactly_the_existing_labels() {
     let schema: Value = serde_json::from_str(SCHEMA).unwrap();
     let listed = |at: &str| -> BTreeSet<String> {
         let labels = schema.pointer(&format!("/$defs/{at}/enum")).unwrap_or_else(|| panic!("{at}")).as_array().unwrap();
@@ -152,7 +152,7 @@ fn strings(labels: &[impl ToString]) -> BTreeSet<String> {
 }
 
 #[test]
-fn no_holder_is_named() {
+fn no_holder_name_is_in_the_output() {
     let json = String::from_utf8(to_vec(&snapshots())).unwrap();
     for holder in ["worker-a", "worker-b", "host-1", "host-2", "host-3", "app-2"] {
         assert!(!json.contains(holder), "{holder}");
@@ -160,7 +160,7 @@ fn no_holder_is_named() {
 }
 
 #[test]
-fn an_epoch_beyond_what_a_double_holds_is_exact() {
+fn an_epoch_beyond_the_precision_of_a_double_is_exact() {
     let mut snapshot = snapshots::many(1);
     let Ok(evidence) = &mut snapshot.leases[0].observation else { panic!("not seen") };
     let AuthorityEvidence::Holder(holder) = &mut evidence.authority else { panic!("not held") };

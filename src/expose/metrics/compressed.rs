@@ -1,4 +1,4 @@
-//! The compressed metrics of one reading of one source, and sources joined to one gzip stream.
+//! The compressed metrics of one reading of one source, and the gzip stream of several sources.
 
 use std::collections::hash_map::RandomState;
 use std::hash::{BuildHasher, Hasher};
@@ -8,75 +8,74 @@ use std::sync::Arc;
 use bytes::Bytes;
 use flate2::CompressError;
 
-use super::{BLOCK, Exposition, FamilyRenderer, SourceMetrics};
+use super::{BLOCK, Exposition, FamilyRenderer, SourceMetrics, write_with_header};
 use crate::expose::Format;
-use crate::expose::catalogue::LeaseSamples;
-use crate::expose::gzip::{self, CompressionLevel, Compressor, Part};
+use crate::expose::gzip::{self, CompressionLevel, Compressor, GzipPart};
+use crate::lease::Status;
 
-/// The compressed lines of one reading of one source: each family of leases in blocks of 512 leases.
+/// The compressed lease lines of one reading of one source, each family in blocks of 512 leases.
 #[derive(Debug)]
 pub struct CompressedMetrics {
     families: Box<[CompressedFamily]>,
-    /// Keyed at random once a source, so that nobody who writes the store can choose values that look alike.
+    /// Has a random key for each source, so that a writer of the store cannot choose values with equal hashes.
     hasher: RandomState,
-    /// The exposition that the families belong to.
+    /// The exposition to which the families belong.
     exposition: Exposition,
 }
 
 /// The lines of one family.
 #[derive(Clone, Debug)]
 struct CompressedFamily {
-    /// All blocks, in the order of leases; `None` where no lease has a line.
-    part: Option<Part>,
+    /// All blocks in order; `None` if no lease has a line.
+    part: Option<GzipPart>,
     blocks: Arc<[Block]>,
 }
 
 /// The lines of one family for a block of leases.
 #[derive(Clone, Debug)]
 struct Block {
-    /// The hash of all values and labels in it.
+    /// The hash of all labels and values of the block.
     fingerprint: u64,
-    /// `None` where none of these leases has a line.
-    part: Option<Part>,
+    /// `None` if none of these leases has a line.
+    part: Option<GzipPart>,
 }
 
 impl Exposition {
-    /// Compresses the metrics of one reading. A block whose values are those of `previous`, the reading compressed before
-    /// it, is taken from there.
+    /// Compresses the lease lines of one reading. Blocks with the same values as in `previous`, an earlier reading of the
+    /// same source, are reused.
     ///
     /// # Errors
-    /// None that is known: the compressor has no other input than the exporter's own.
+    /// The compressor failed, which cannot happen with input of the exporter's own.
     pub fn compress(
         &self,
         metrics: &SourceMetrics,
         previous: Option<&CompressedMetrics>,
     ) -> Result<CompressedMetrics, CompressError> {
-        let previous = previous.filter(|previous| previous.is_of(self));
+        let previous = previous.filter(|previous| previous.belongs_to(self));
         let hasher = previous.map_or_else(RandomState::new, |previous| previous.hasher.clone());
-        // A block that differs from the reading before will most likely differ from the next one too.
-        let effort = if previous.is_some() { CompressionLevel::Fastest } else { CompressionLevel::Default };
-        let mut writer = BlockWriter { metrics, hasher: &hasher, effort, compressor: None, scratch: Vec::new() };
+        // A block that changed since the previous reading will most likely change again: compressing it well does not pay.
+        let level = if previous.is_some() { CompressionLevel::Fastest } else { CompressionLevel::Default };
+        let mut writer = BlockWriter { metrics, hasher: &hasher, level, compressor: None, scratch: Vec::new() };
         let leases = metrics.snapshot.leases.len();
         let mut families: Vec<Vec<Block>> = Vec::new();
         families.resize_with(self.lease_families.len(), || Vec::with_capacity(leases.div_ceil(BLOCK)));
-        // Block by block, so that a block's leases stay in a core's cache while all families go through them.
+        // Block by block, so that the leases of a block stay in the CPU cache while all families are written.
         for (at, from) in (0..leases).step_by(BLOCK).enumerate() {
             let range = from..leases.min(from + BLOCK);
             let label_hash = hasher.hash_one(metrics.labels().leases(&range));
-            for (family, (exposed, blocks)) in self.lease_families.iter().zip(&mut families).enumerate() {
-                let kept = previous.and_then(|previous| previous.families.get(family)?.blocks.get(at));
-                blocks.push(writer.block(exposed, range.clone(), label_hash, kept)?);
+            for (index, (family, blocks)) in self.lease_families.iter().zip(&mut families).enumerate() {
+                let previous = previous.and_then(|previous| previous.families.get(index)?.blocks.get(at));
+                blocks.push(writer.block(family, range.clone(), label_hash, previous)?);
             }
         }
-        let families = families.into_iter().enumerate().map(|(family, blocks)| {
-            let kept = previous.and_then(|previous| previous.families.get(family));
-            CompressedFamily::of(blocks, kept)
+        let families = families.into_iter().enumerate().map(|(index, blocks)| {
+            CompressedFamily::of(blocks, previous.and_then(|previous| previous.families.get(index)))
         });
         let families = families.collect();
         Ok(CompressedMetrics { families, hasher, exposition: self.clone() })
     }
 
-    /// Several sources joined to one gzip stream, family by family, with `rest` at its end. No line of a lease is copied or
+    /// One gzip stream of several sources, family by family, followed by `rest`. The lease lines are neither copied nor
     /// compressed again.
     ///
     /// # Errors
@@ -88,44 +87,32 @@ impl Exposition {
         rest: &[Bytes],
     ) -> Result<Vec<Bytes>, CompressError> {
         let mut parts = Vec::new();
-        for (at, exposed) in self.lease_families.iter().enumerate() {
-            let of_sources = sources.iter().filter_map(|(_, compressed)| compressed.families.get(at)?.part.as_ref());
-            let headed = parts.len();
-            parts.extend(of_sources);
-            if parts.len() > headed {
-                parts.insert(headed, exposed.header(format));
-            }
+        for (index, family) in self.lease_families.iter().enumerate() {
+            write_with_header(&mut parts, &[family.header(format)], &mut false, |parts| {
+                parts.extend(sources.iter().filter_map(|(_, source)| source.families.get(index)?.part.as_ref()));
+            });
         }
-        let mut of_sources = Vec::new();
-        for exposed in self.source_families.iter() {
-            of_sources.extend_from_slice(exposed.header(format).text());
-            let headed_at = of_sources.len();
-            for (metrics, _) in sources {
-                exposed.write(&mut of_sources, metrics.labels().source(), &metrics.snapshot);
-            }
-            if of_sources.len() == headed_at {
-                of_sources.truncate(headed_at - exposed.header(format).text().len());
-            }
+        let mut source_lines = Vec::new();
+        for family in self.source_families.iter() {
+            write_with_header(&mut source_lines, family.header(format).text(), &mut false, |out| {
+                sources.iter().for_each(|(metrics, _)| family.write_source(out, metrics));
+            });
         }
-        let rest: Vec<Bytes> = std::iter::once(of_sources.into()).chain(rest.iter().cloned()).collect();
-        gzip::stream(parts, &rest)
+        gzip::stream(parts, std::iter::once(&Bytes::from(source_lines)).chain(rest))
     }
 }
 
 impl CompressedMetrics {
-    /// Whether it has the families of this exposition.
-    fn is_of(&self, exposition: &Exposition) -> bool {
+    /// Whether the families are those of this exposition.
+    fn belongs_to(&self, exposition: &Exposition) -> bool {
         Arc::ptr_eq(&self.exposition.lease_families, &exposition.lease_families)
     }
 
     /// The bytes of each block that has a line.
     #[cfg(test)]
     pub(super) fn blocks(&self) -> impl Iterator<Item = Bytes> {
-        self.families
-            .iter()
-            .flat_map(|family| family.blocks.iter())
-            .filter_map(|block| block.part.as_ref())
-            .map(Part::bytes)
+        let blocks = self.families.iter().flat_map(|family| family.blocks.iter());
+        blocks.filter_map(|block| block.part.as_ref()).map(GzipPart::bytes)
     }
 }
 
@@ -133,33 +120,33 @@ impl CompressedMetrics {
 struct BlockWriter<'a> {
     metrics: &'a SourceMetrics,
     hasher: &'a RandomState,
-    effort: CompressionLevel,
-    /// Made when the first block has to be compressed: it takes 300 kB.
+    level: CompressionLevel,
+    /// Made when the first block has to be compressed, because it takes 300 kB.
     compressor: Option<Compressor>,
     scratch: Vec<u8>,
 }
 
 impl BlockWriter<'_> {
-    /// The lines of one family for these leases: `kept`, if that has the same values.
+    /// The block of one family for these leases. Returns `previous` if its values are the same.
     fn block(
         &mut self,
-        exposed: &FamilyRenderer<LeaseSamples>,
+        family: &FamilyRenderer<Status>,
         leases: Range<usize>,
         label_hash: u64,
-        kept: Option<&Block>,
+        previous: Option<&Block>,
     ) -> Result<Block, CompressError> {
-        let fingerprint = self.fingerprint(exposed, leases.clone(), label_hash);
-        match kept.filter(|block| block.fingerprint == fingerprint) {
+        let fingerprint = self.fingerprint(family, leases.clone(), label_hash);
+        match previous.filter(|block| block.fingerprint == fingerprint) {
             Some(block) => Ok(block.clone()),
-            None => Ok(Block { fingerprint, part: self.compress(exposed, leases)? }),
+            None => Ok(Block { fingerprint, part: self.compress(family, leases)? }),
         }
     }
 
-    fn fingerprint(&mut self, exposed: &FamilyRenderer<LeaseSamples>, leases: Range<usize>, label_hash: u64) -> u64 {
+    fn fingerprint(&mut self, family: &FamilyRenderer<Status>, leases: Range<usize>, label_hash: u64) -> u64 {
         self.scratch.clear();
         self.scratch.extend_from_slice(&label_hash.to_ne_bytes());
         for status in &self.metrics.snapshot.leases[leases] {
-            exposed.encode(&mut self.scratch, status);
+            family.write_values(&mut self.scratch, status);
         }
         let mut hasher = self.hasher.build_hasher();
         hasher.write(&self.scratch);
@@ -168,44 +155,32 @@ impl BlockWriter<'_> {
 
     fn compress(
         &mut self,
-        exposed: &FamilyRenderer<LeaseSamples>,
+        family: &FamilyRenderer<Status>,
         leases: Range<usize>,
-    ) -> Result<Option<Part>, CompressError> {
+    ) -> Result<Option<GzipPart>, CompressError> {
         self.scratch.clear();
-        let labels = self.metrics.labels();
-        for (at, status) in leases.clone().zip(&self.metrics.snapshot.leases[leases]) {
-            exposed.write(&mut self.scratch, labels.lease(at), status);
-        }
+        family.write_leases(&mut self.scratch, self.metrics, leases);
         if self.scratch.is_empty() {
             return Ok(None);
         }
-        let effort = self.effort;
-        self.compressor.get_or_insert_with(|| Compressor::new(effort)).part([&*self.scratch]).map(Some)
+        let level = self.level;
+        self.compressor.get_or_insert_with(|| Compressor::new(level)).part([&*self.scratch]).map(Some)
     }
 }
 
 impl CompressedFamily {
-    /// The family of these blocks: `kept`, if that has the same.
-    fn of(blocks: Vec<Block>, kept: Option<&Self>) -> Self {
-        let same = |kept: &&Self| {
-            let pairs = kept.blocks.iter().zip(&blocks);
-            kept.blocks.len() == blocks.len()
-                && pairs.into_iter().all(|(one, other)| one.fingerprint == other.fingerprint)
+    /// The family of these blocks. Returns a clone of `previous` if all its blocks are the same.
+    fn of(blocks: Vec<Block>, previous: Option<&Self>) -> Self {
+        let is_same = |previous: &&Self| {
+            let fingerprint = |block: &Block| block.fingerprint;
+            previous.blocks.iter().map(fingerprint).eq(blocks.iter().map(fingerprint))
         };
-        match kept.filter(same) {
-            Some(kept) => kept.clone(),
+        match previous.filter(is_same) {
+            Some(previous) => previous.clone(),
             None => Self {
-                part: Part::joined(blocks.iter().filter_map(|block| block.part.as_ref())),
+                part: GzipPart::joined(blocks.iter().filter_map(|block| block.part.as_ref())),
                 blocks: blocks.into(),
             },
         }
     }
-}
-
-/// Any text as a gzip stream.
-///
-/// # Errors
-/// As for [`Exposition::compress`].
-pub fn gzip(text: &[Bytes]) -> Result<Vec<Bytes>, CompressError> {
-    gzip::stream([], text)
 }

@@ -1,19 +1,19 @@
-//! The labels of a source and of each of its leases, escaped once a reading.
+//! The labels of a source and of its leases, escaped once for each reading.
 
 use std::ops::Range;
 
 use crate::lease::SourceSnapshot;
 
-/// The labels `{source="…"` and `{source="…",lease="…"`, without the closing brace, in one text.
+/// The texts `{source="…"` and, for each lease, `{source="…",lease="…"`, without closing braces, one after another.
 #[derive(Debug)]
 pub(super) struct Labels {
     text: Vec<u8>,
-    /// Where the source's labels end, then each lease's.
+    /// The end of the text of the source, followed by the end of the text of each lease.
     ends: Vec<usize>,
 }
 
 impl Labels {
-    /// The labels of a reading.
+    /// Escapes the labels of a reading.
     pub(super) fn of(snapshot: &SourceSnapshot) -> Self {
         let mut text = Vec::new();
         text.extend_from_slice(b"{source=\"");
@@ -42,7 +42,7 @@ impl Labels {
         &self.text[self.ends[at]..self.ends[at + 1]]
     }
 
-    /// The labels of these leases, one after the other.
+    /// The labels of consecutive leases.
     pub(super) fn leases(&self, range: &Range<usize>) -> &[u8] {
         &self.text[self.ends[range.start]..self.ends[range.end]]
     }

@@ -1,122 +1,78 @@
-//! Sample lines: the text of one family for one lease or one source, and the values that it is made of.
+//! The sample lines of one family for one lease or one source.
 
 use super::FamilyRenderer;
-use crate::expose::catalogue::{LeaseSamples, SourceSamples, holders};
-use crate::lease::{SourceSnapshot, Status};
+use crate::expose::catalogue::Samples;
 
-/// The end of the labels of a line that has no label of its own.
-const TAIL: &[u8] = b"} ";
+/// The end of the labels of a sample that has no label beside `source` and `lease`.
+const LABELS_END: &[u8] = b"} ";
 
-/// The longest that a number and the end of its line can be.
-const LONGEST_NUMBER: usize = 26;
+/// The longest text of a number with its line feed.
+const MAX_NUMBER_LEN: usize = 26;
 
-impl FamilyRenderer<LeaseSamples> {
-    /// Writes the lines of one lease, whose labels are given without the closing brace.
-    pub(super) fn write(&self, out: &mut Vec<u8>, labels: &[u8], status: &Status) {
+impl<T> FamilyRenderer<T> {
+    /// Writes the lines of one lease or source. `labels` is their common text, without the closing brace.
+    pub(super) fn write(&self, out: &mut Vec<u8>, labels: &[u8], subject: &T) {
         let mut lines = Lines { out, name: self.name.as_bytes(), labels };
         match self.samples {
-            LeaseSamples::StateSet(_, current) => {
-                let current = current(status);
-                for (at, tail) in self.tails.iter().enumerate() {
-                    lines.integer(tail, u64::from(at == current));
+            Samples::StateSet(_, _, current) => {
+                let current = current(subject);
+                for (at, label) in self.label_values.iter().enumerate() {
+                    lines.integer(label, u64::from(at == current));
                 }
             }
-            LeaseSamples::LabelEnum(_, _, told) => lines.integer(&self.tails[told(status)], 1),
-            LeaseSamples::HolderTokens => {
-                for token in holders(status) {
-                    lines.labelled("holder", token.as_str());
+            Samples::LabelEnum(_, _, current) => lines.integer(&self.label_values[current(subject)], 1),
+            Samples::Counters(_, _, count) => {
+                for (at, label) in self.label_values.iter().enumerate() {
+                    lines.integer(label, count(subject, at));
                 }
             }
-            LeaseSamples::EnabledAlerts => {
-                for alert in status.policy.alerts.iter() {
-                    lines.labelled("alert", alert.as_str());
-                }
-            }
-            LeaseSamples::Float(value) => {
-                if let Some(value) = value(status) {
+            Samples::LabelValues(label, values) => values(subject, &mut |value| lines.label_value(label, value)),
+            Samples::Float(value) => {
+                if let Some(value) = value(subject) {
                     lines.float(value);
                 }
             }
-            LeaseSamples::Integer(value) => {
-                if let Some(value) = value(status) {
-                    lines.integer(TAIL, value);
-                }
-            }
-            LeaseSamples::Counters(_, _, count) => {
-                for (at, tail) in self.tails.iter().enumerate() {
-                    lines.integer(tail, count(status, at));
+            Samples::Integer(value) => {
+                if let Some(value) = value(subject) {
+                    lines.integer(LABELS_END, value);
                 }
             }
         }
     }
 
-    /// Adds all that the lines of one lease say beside its labels, unambiguously: two leases with the same bytes here
-    /// have the same lines.
-    pub(super) fn encode(&self, values: &mut Vec<u8>, status: &Status) {
+    /// Appends the values from which [`Self::write`] makes the lines. Equal bytes mean equal lines, apart from the common
+    /// labels.
+    pub(super) fn write_values(&self, out: &mut Vec<u8>, subject: &T) {
         match self.samples {
-            LeaseSamples::StateSet(_, index) | LeaseSamples::LabelEnum(_, _, index) => {
-                values.extend_from_slice(&index(status).to_ne_bytes());
+            Samples::StateSet(_, _, index) | Samples::LabelEnum(_, _, index) => {
+                out.extend_from_slice(&index(subject).to_ne_bytes());
             }
-            LeaseSamples::HolderTokens => {
-                for token in holders(status) {
-                    values.extend_from_slice(token.as_str().as_bytes());
-                }
-                values.push(b'\n');
-            }
-            LeaseSamples::EnabledAlerts => {
-                for alert in status.policy.alerts.iter() {
-                    values.extend_from_slice(alert.as_str().as_bytes());
-                    values.push(b',');
-                }
-                values.push(b'\n');
-            }
-            LeaseSamples::Float(value) => encode(values, value(status).map(f64::to_bits)),
-            LeaseSamples::Integer(value) => encode(values, value(status)),
-            LeaseSamples::Counters(_, labels, count) => {
-                for at in 0..labels.len() {
-                    values.extend_from_slice(&count(status, at).to_ne_bytes());
+            Samples::Counters(_, values, count) => {
+                for at in 0..values.len() {
+                    out.extend_from_slice(&count(subject, at).to_ne_bytes());
                 }
             }
+            Samples::LabelValues(_, values) => {
+                values(subject, &mut |value| {
+                    out.extend_from_slice(value.as_bytes());
+                    out.push(b',');
+                });
+                out.push(b'\n');
+            }
+            Samples::Float(value) => write_optional(out, value(subject).map(f64::to_bits)),
+            Samples::Integer(value) => write_optional(out, value(subject)),
         }
     }
 }
 
-fn encode(values: &mut Vec<u8>, value: Option<u64>) {
-    match value {
-        None => values.push(0),
-        Some(value) => {
-            values.push(1);
-            values.extend_from_slice(&value.to_ne_bytes());
-        }
+fn write_optional(out: &mut Vec<u8>, value: Option<u64>) {
+    out.push(u8::from(value.is_some()));
+    if let Some(value) = value {
+        out.extend_from_slice(&value.to_ne_bytes());
     }
 }
 
-impl FamilyRenderer<SourceSamples> {
-    /// Writes the lines of one source, whose labels are given without the closing brace.
-    pub(super) fn write(&self, out: &mut Vec<u8>, labels: &[u8], snapshot: &SourceSnapshot) {
-        let mut lines = Lines { out, name: self.name.as_bytes(), labels };
-        match self.samples {
-            SourceSamples::Float(value) => {
-                if let Some(value) = value(&snapshot.health) {
-                    lines.float(value);
-                }
-            }
-            SourceSamples::Integer(value) => {
-                if let Some(value) = value(&snapshot.health) {
-                    lines.integer(TAIL, value);
-                }
-            }
-            SourceSamples::LabelEnum(_, _, told) => lines.integer(&self.tails[told(snapshot)], 1),
-            SourceSamples::Counters(_, _, count) => {
-                for (at, tail) in self.tails.iter().enumerate() {
-                    lines.integer(tail, count(&snapshot.health, at));
-                }
-            }
-        }
-    }
-}
-
-/// Sample lines of one family with the same labels.
+/// Writes sample lines with one name and the same common labels.
 struct Lines<'a> {
     out: &'a mut Vec<u8>,
     name: &'static [u8],
@@ -125,8 +81,8 @@ struct Lines<'a> {
 
 impl Lines<'_> {
     #[inline]
-    fn integer(&mut self, tail: &[u8], value: u64) {
-        self.start(tail, LONGEST_NUMBER);
+    fn integer(&mut self, label: &[u8], value: u64) {
+        self.start(label, MAX_NUMBER_LEN);
         match u8::try_from(value) {
             Ok(digit @ 0..10) => self.out.push(b'0' + digit),
             _ => self.out.extend_from_slice(itoa::Buffer::new().format(value).as_bytes()),
@@ -136,16 +92,16 @@ impl Lines<'_> {
 
     #[inline]
     fn float(&mut self, value: f64) {
-        self.start(TAIL, LONGEST_NUMBER);
-        // Every number here is finite: ages and times come from whole microseconds.
+        self.start(LABELS_END, MAX_NUMBER_LEN);
+        // Ages and times are made from integer microseconds, so every value is finite.
         let mut buffer = zmij::Buffer::new();
         let text = buffer.format_finite(value);
         self.out.extend_from_slice(text.strip_suffix(".0").unwrap_or(text).as_bytes());
         self.out.push(b'\n');
     }
 
-    /// A line that is 1 for a label whose value is the exporter's own and needs no escaping.
-    fn labelled(&mut self, label: &str, value: &str) {
+    /// A sample of value 1 with a label value that needs no escaping.
+    fn label_value(&mut self, label: &str, value: &str) {
         let rest = [label, "=\"", value, "\"} 1\n"];
         self.start(b",", rest.iter().map(|part| part.len()).sum());
         for part in rest {
@@ -153,12 +109,12 @@ impl Lines<'_> {
         }
     }
 
-    /// Writes the name and the labels, after making room for the whole line at once.
+    /// Writes the name and the labels. Reserves the whole line first, so that the buffer grows at most once a line.
     #[inline]
-    fn start(&mut self, tail: &[u8], rest: usize) {
-        self.out.reserve(self.name.len() + self.labels.len() + tail.len() + rest);
+    fn start(&mut self, label: &[u8], rest: usize) {
+        self.out.reserve(self.name.len() + self.labels.len() + label.len() + rest);
         self.out.extend_from_slice(self.name);
         self.out.extend_from_slice(self.labels);
-        self.out.extend_from_slice(tail);
+        self.out.extend_from_slice(label);
     }
 }

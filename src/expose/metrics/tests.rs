@@ -1,4 +1,4 @@
-//! The text as Prometheus reads it.
+//! The metrics in both formats, plain and compressed.
 
 use std::collections::BTreeSet;
 
@@ -16,8 +16,8 @@ fn text(exposition: &Exposition, snapshots: &[SourceSnapshot]) -> String {
 }
 
 fn text_as(format: Format, exposition: &Exposition, snapshots: &[SourceSnapshot]) -> String {
-    let pieces: Vec<_> = exposition.text(format, sources(snapshots), vec![format.end().into()]).collect();
-    String::from_utf8(pieces.concat()).unwrap()
+    let chunks: Vec<_> = exposition.text(format, sources(snapshots), vec![format.end().into()]).collect();
+    String::from_utf8(chunks.concat()).unwrap()
 }
 
 fn unpacked(stream: &[Bytes]) -> String {
@@ -45,7 +45,7 @@ fn both_formats_have_the_same_samples() {
 }
 
 #[test]
-fn sources_that_are_compressed_one_by_one_are_the_text_in_either_format_and_of_any_choice_of_sources() {
+fn sources_compressed_separately_join_to_the_plain_text_in_any_format_and_selection() {
     let whole = Exposition::without(|_| false);
     let all = sources(&snapshots::all());
     let compressed: Vec<_> = all.iter().map(|source| whole.compress(source, None).unwrap()).collect();
@@ -61,7 +61,7 @@ fn sources_that_are_compressed_one_by_one_are_the_text_in_either_format_and_of_a
     }
 }
 
-/// How many blocks a reading takes from the one before it, of how many.
+/// The number of blocks that a reading shares with the previous one, and the number of all blocks.
 fn shared(before: &CompressedMetrics, after: &CompressedMetrics) -> (usize, usize) {
     before.blocks().zip(after.blocks()).fold((0, 0), |(shared, all), (before, after)| {
         (shared + usize::from(before.as_ptr() == after.as_ptr()), all + 1)
@@ -69,7 +69,7 @@ fn shared(before: &CompressedMetrics, after: &CompressedMetrics) -> (usize, usiz
 }
 
 #[test]
-fn a_block_is_compressed_again_only_when_one_of_its_values_or_names_changed_and_the_text_is_always_the_readings() {
+fn only_blocks_with_changed_values_or_names_are_compressed_again() {
     let whole = Exposition::without(|_| false);
     let before = snapshots::many(3 * BLOCK);
     let first = whole.compress(&sources(std::slice::from_ref(&before))[0], None).unwrap();
@@ -102,7 +102,7 @@ fn a_block_is_compressed_again_only_when_one_of_its_values_or_names_changed_and_
 }
 
 #[test]
-fn blocks_of_other_families_are_never_taken() {
+fn blocks_of_another_exposition_are_not_reused() {
     let (whole, fewer) = (Exposition::without(|_| false), Exposition::without(|name| name == "lease_state"));
     let source = &sources(&[snapshots::many(BLOCK)])[0];
     let first = whole.compress(source, None).unwrap();
@@ -112,7 +112,7 @@ fn blocks_of_other_families_are_never_taken() {
 }
 
 #[test]
-fn every_family_stands_once_with_its_header_and_every_state_set_sums_to_one() {
+fn every_family_has_one_header_and_every_state_set_has_one_sample_of_1() {
     let text = text(&Exposition::without(|_| false), &snapshots::all());
     let heads: Vec<_> = text.lines().filter_map(|line| line.strip_prefix("# TYPE ")).collect();
     assert_eq!(heads.iter().collect::<BTreeSet<_>>().len(), heads.len());
@@ -128,7 +128,7 @@ fn every_family_stands_once_with_its_header_and_every_state_set_sums_to_one() {
 }
 
 #[test]
-fn a_lease_that_could_not_be_looked_at_shows_its_states_its_policy_and_its_counters_alone() {
+fn a_lease_that_could_not_be_read_exposes_only_states_policy_and_counters() {
     let text = text(&Exposition::without(|_| false), &snapshots::all());
     let families: BTreeSet<_> = text
         .lines()
@@ -150,7 +150,7 @@ fn a_lease_that_could_not_be_looked_at_shows_its_states_its_policy_and_its_count
 }
 
 #[test]
-fn dropped_families_are_gone_and_nothing_else_is() {
+fn only_dropped_families_are_missing() {
     let whole = text(&Exposition::without(|_| false), &snapshots::all());
     let dropped = text(&Exposition::without(|name| name == "lease_due"), &snapshots::all());
     let kept: Vec<_> = whole
@@ -162,7 +162,7 @@ fn dropped_families_are_gone_and_nothing_else_is() {
 }
 
 #[test]
-fn more_leases_than_a_block_come_out_in_order() {
+fn more_leases_than_a_block_stay_in_order() {
     let text = text(&Exposition::without(|name| name != "lease_epoch"), &[snapshots::many(3 * BLOCK + 1)]);
     let leases: Vec<_> = text.lines().skip(2).collect();
     assert_eq!(leases.len(), 3 * BLOCK + 1);
@@ -170,10 +170,10 @@ fn more_leases_than_a_block_come_out_in_order() {
 }
 
 #[test]
-fn the_text_of_many_leases_comes_in_pieces_of_bounded_length() {
+fn the_text_of_many_leases_comes_in_chunks_of_bounded_length() {
     let whole = Exposition::without(|_| false);
-    let pieces: Vec<_> = whole.text(Format::Text, sources(&[snapshots::many(2_000)]), Vec::new()).collect();
-    assert!(pieces.len() > 50, "{}", pieces.len());
-    let (last, others) = pieces.split_last().unwrap();
-    assert!(others.iter().all(|piece| (64 * 1024..128 * 1024).contains(&piece.len())) && !last.is_empty());
+    let chunks: Vec<_> = whole.text(Format::Text, sources(&[snapshots::many(2_000)]), Vec::new()).collect();
+    assert!(chunks.len() > 50, "{}", chunks.len());
+    let (last, others) = chunks.split_last().unwrap();
+    assert!(others.iter().all(|chunk| (64 * 1024..128 * 1024).contains(&chunk.len())) && !last.is_empty());
 }

@@ -1,20 +1,21 @@
-//! The plain text of several sources, written in pieces as they are sent.
+//! The plain text of several sources, written in chunks while it is sent.
 
-use std::ops::Range;
 use std::sync::Arc;
 
 use bytes::Bytes;
 
-use super::{Exposition, SourceMetrics};
+use super::{Exposition, SourceMetrics, write_with_header};
 use crate::expose::Format;
 
-/// A piece ends with the first group of leases that makes it this long.
-const PIECE: usize = 64 * 1024;
-/// So many leases are written between two looks at a piece's length.
+/// A chunk ends with the first group of leases that makes it at least this long, in bytes.
+const CHUNK: usize = 64 * 1024;
+/// The number of leases that are written before the length of the chunk is checked again.
 const GROUP: usize = 64;
 
-/// The metrics of several sources, family by family, in one text format, and then a rest. Each piece is written when it
-/// is asked for, so that a client that reads slowly holds one piece and not the text.
+/// The metrics of several sources in one text format, family by family, followed by other text.
+///
+/// Each chunk is written when it is asked for. A client that reads slowly therefore holds the memory of one chunk, not of
+/// the whole text.
 #[derive(Debug)]
 pub struct MetricsChunks {
     exposition: Exposition,
@@ -24,81 +25,56 @@ pub struct MetricsChunks {
     rest: std::vec::IntoIter<Bytes>,
 }
 
-/// The next lines to be written.
-#[derive(Clone, Copy, Debug)]
+/// The next lines to write.
+#[derive(Debug, Default)]
 struct Position {
-    /// The family: those of leases come first.
+    /// The index of the family. The families of leases come first.
     family: usize,
     source: usize,
     lease: usize,
     /// Whether the header of the family is written.
-    headed: bool,
+    has_header: bool,
 }
 
 impl Exposition {
-    /// The text of these sources, with `rest` at its end.
+    /// The text of these sources, followed by `rest`.
     #[must_use]
     pub fn text(&self, format: Format, sources: Vec<Arc<SourceMetrics>>, rest: Vec<Bytes>) -> MetricsChunks {
-        let next = Position { family: 0, source: 0, lease: 0, headed: false };
-        MetricsChunks { exposition: self.clone(), format, sources, next, rest: rest.into_iter() }
+        MetricsChunks { exposition: self.clone(), format, sources, next: Position::default(), rest: rest.into_iter() }
     }
 }
 
 impl MetricsChunks {
-    /// Writes the next lines: some leases of one source in one family, or a source's own. `false` after the last.
+    /// Writes one family of one source, or of a group of its leases. Returns `false` after the last family.
     fn write_next(&mut self, out: &mut Vec<u8>) -> bool {
-        let lease_families = self.exposition.lease_families.len();
-        let Position { family, source, lease, headed } = self.next;
-        if family >= lease_families + self.exposition.source_families.len() {
+        let Exposition { lease_families, source_families } = &self.exposition;
+        let next = &mut self.next;
+        if next.family == lease_families.len() + source_families.len() {
             return false;
         }
-        let Some(metrics) = self.sources.get(source) else {
-            self.next = Position { family: family + 1, source: 0, lease: 0, headed: false };
+        let Some(metrics) = self.sources.get(next.source) else {
+            *next = Position { family: next.family + 1, ..Position::default() };
             return true;
         };
-        let before = out.len();
-        let leases = &metrics.snapshot.leases;
-        let mut written = 0..leases.len();
-        if let Some(exposed) = self.exposition.lease_families.get(family) {
-            written = lease..leases.len().min(lease + GROUP);
-            if !headed {
-                out.extend_from_slice(exposed.header(self.format).text());
-            }
-            let headed_at = out.len();
-            let labels = metrics.labels();
-            for (at, status) in written.clone().zip(&leases[written.clone()]) {
-                exposed.write(out, labels.lease(at), status);
-            }
-            self.end_group(out, before, headed_at);
-        } else if let Some(exposed) = self.exposition.source_families.get(family - lease_families) {
-            if !headed {
-                out.extend_from_slice(exposed.header(self.format).text());
-            }
-            let headed_at = out.len();
-            exposed.write(out, metrics.labels().source(), &metrics.snapshot);
-            self.end_group(out, before, headed_at);
+        let leases = metrics.snapshot.leases.len();
+        let mut end = leases;
+        if let Some(family) = lease_families.get(next.family) {
+            end = leases.min(next.lease + GROUP);
+            write_with_header(out, family.header(self.format).text(), &mut next.has_header, |out| {
+                family.write_leases(out, metrics, next.lease..end);
+            });
+        } else if let Some(family) = source_families.get(next.family - lease_families.len()) {
+            write_with_header(out, family.header(self.format).text(), &mut next.has_header, |out| {
+                family.write_source(out, metrics);
+            });
         }
-        self.advance(&written);
+        if end < leases {
+            next.lease = end;
+        } else {
+            next.lease = 0;
+            next.source += 1;
+        }
         true
-    }
-
-    /// Takes a header back that no line followed.
-    fn end_group(&mut self, out: &mut Vec<u8>, before: usize, headed_at: usize) {
-        if out.len() > headed_at {
-            self.next.headed = true;
-        } else {
-            out.truncate(before);
-        }
-    }
-
-    fn advance(&mut self, written: &Range<usize>) {
-        let leases = self.sources.get(self.next.source).map_or(0, |metrics| metrics.snapshot.leases.len());
-        if written.end < leases {
-            self.next.lease = written.end;
-        } else {
-            self.next.lease = 0;
-            self.next.source += 1;
-        }
     }
 }
 
@@ -106,16 +82,13 @@ impl Iterator for MetricsChunks {
     type Item = Bytes;
 
     fn next(&mut self) -> Option<Bytes> {
-        let mut piece = Vec::new();
-        while piece.len() < PIECE && self.write_next(&mut piece) {
-            if piece.capacity() == 0 {
-                continue;
-            }
-            // Once something is written, the rest of the piece gets its room at once.
-            if piece.capacity() < PIECE && piece.len() > PIECE / 16 {
-                piece.reserve_exact(PIECE + PIECE / 4 - piece.len());
+        let mut chunk = Vec::new();
+        while chunk.len() < CHUNK && self.write_next(&mut chunk) {
+            // The full size is reserved once the chunk is known not to be tiny.
+            if chunk.capacity() < CHUNK && chunk.len() > CHUNK / 16 {
+                chunk.reserve_exact(CHUNK + CHUNK / 4 - chunk.len());
             }
         }
-        if piece.is_empty() { self.rest.next() } else { Some(piece.into()) }
+        if chunk.is_empty() { self.rest.next() } else { Some(chunk.into()) }
     }
 }

@@ -1,22 +1,22 @@
-//! What to do about a lease, for the person on call. The runbooks under `alerts/` say it at length.
+//! What the person on call should do about a lease, in short. The runbooks under `alerts/` have the details.
 
 use crate::lease::{Alert, Reason};
 
 /// What to do about a lease in a state with some reason.
 #[derive(Clone, Copy, Debug)]
 pub struct Advice {
-    /// What to do, step by step.
+    /// The steps, in order.
     pub steps: &'static [&'static str],
-    /// The alert whose runbook says more.
+    /// The alert whose runbook has the details.
     pub runbook: Alert,
 }
 
-/// How one gets from the token on the page to a process.
-const HOLDER: &str = "Find the holder: the token stands for its name, which the store has in what the query selects AS \
-    holder, or in the key. lease-exporter presets NAME prints that statement.";
+/// How to find the process that belongs to a token.
+const FIND_HOLDER: &str = "Find the holder: the token stands for the value that the query selects AS holder, or for a part of \
+    the key. lease-exporter presets NAME prints the query.";
 
 impl Advice {
-    /// The advice for a reason; `None` where there is nothing to do.
+    /// The advice for a reason; `None` if there is nothing to do.
     #[must_use]
     pub const fn on(reason: Reason) -> Option<Self> {
         let (runbook, steps): (_, &[_]) = match reason {
@@ -24,51 +24,58 @@ impl Advice {
             Reason::NoProgress | Reason::NeverProgressed => (
                 Alert::WorkStalled,
                 &[
-                    HOLDER,
-                    "PriorState anything else take what shows why it hangs: a stack or thread dump, its last log lines, the \
-                     store\u{2019}s locks. A restart destroys that.",
-                    "End the task that is in the way, or restart the holder: then another takes over.",
+                    FIND_HOLDER,
+                    "Before anything else save the evidence of why it hangs: a stack or thread dump, its last log lines, the \
+                     store\u{2019}s locks. A restart destroys it.",
+                    "End the task that blocks the others, or restart the holder so that another process takes over.",
                 ],
             ),
             Reason::WorkStuck => (
                 Alert::WorkStalled,
-                &["Look at the oldest item that is due. Other work moves, so a restart will not help it."],
+                &["Look at the oldest item that is due. Other work moves, so a restart does not help."],
             ),
             Reason::Absent | Reason::Released | Reason::Expired => (
                 Alert::NoLeader,
                 &[
-                    "See whether any process that could take it runs and reaches the store.",
-                    "Its log says why it does not take the lease: it is paused, it fails at the start, or its clock is wrong.",
+                    "Check that a process that could acquire the lease is running and reaches the store.",
+                    "Its log says why it does not acquire the lease: it is paused, it fails at the start, or its clock is wrong.",
                 ],
             ),
             Reason::ProgressWithoutAuthority => (
                 Alert::StateUnknown,
-                &[HOLDER, "Stop what works without the lease, and see that the store refuses what it writes."],
+                &[
+                    FIND_HOLDER,
+                    "Stop the process that works without the lease, and check that the store refuses its writes.",
+                ],
             ),
             Reason::EpochRegressed => (
                 Alert::EpochRegressed,
                 &[
-                    "Find out whether the store was restored or made anew. Until the epoch has grown beyond all before, a \
-                   writer that lost its lease may be let through.",
+                    "Find out whether the store was restored or recreated. Until the epoch exceeds every earlier epoch, the \
+                     writes of a former holder may be accepted.",
                 ],
             ),
             Reason::StoreUnreachable => (
                 Alert::SourceDown,
-                &["See whether the store runs and can be reached from here: lease-exporter check --connect tries it."],
+                &[
+                    "Check that the store is running and can be reached from here: lease-exporter check --connect tries it.",
+                ],
             ),
             Reason::StoreTimeout => (
                 Alert::SourceDown,
-                &["See what slows the store down, or what it waits for. Its own limit is the source\u{2019}s timeout."],
+                &[
+                    "Find out what slows the store down, or which lock it waits for. The limit is the source\u{2019}s timeout.",
+                ],
             ),
             Reason::StoreRefused => (
                 Alert::SourceDown,
-                &["See what the exporter\u{2019}s user may do: lease-exporter presets NAME prints the grants."],
+                &["Check the privileges of the exporter\u{2019}s user: lease-exporter presets NAME prints the grants."],
             ),
             Reason::SchemaMismatch => (
                 Alert::SourceDown,
                 &[
-                    "Compare the preset or the query with the tables that are there: lease-exporter check --connect says \
-                   what is missing.",
+                    "Compare the preset or the query with the existing tables: lease-exporter check --connect says what is \
+                   missing.",
                 ],
             ),
             Reason::InvalidRecord => (
@@ -79,27 +86,30 @@ impl Advice {
             ),
             Reason::ClockSkew => (
                 Alert::StateUnknown,
-                &["Compare the clocks of the store and of the holder. clock_skew says how far apart they may be."],
+                &[
+                    "Compare the clocks of the store and of the holder. clock_skew is the largest difference that is allowed.",
+                ],
             ),
             Reason::AwaitingFirstProgress => (
                 Alert::StateUnknown,
                 &[
-                    "Wait for as long as stall_after. If it stays so, leaders change before any makes progress: their logs \
+                    "Wait for as long as stall_after. If the state stays, leaders change before any makes progress: their logs \
                    say why.",
                 ],
             ),
             Reason::DueUnknown => (
                 Alert::StateUnknown,
-                &["Have the source report what is due, or set a cadence or work: continuous for the lease."],
+                &["Have the source report due work, or set a cadence or work: continuous for the lease."],
             ),
             Reason::ProgressNotReported => {
-                (Alert::StateUnknown, &["Have the source report progress; without it this cannot be known."])
+                (Alert::StateUnknown, &["Have the source report progress. Without it, a stall cannot be detected."])
             }
             Reason::NotObservedYet | Reason::ObservationGap => (
                 Alert::StateUnknown,
                 &[
-                    "Wait for as long as stall_after. If it comes back, looks fail or come too seldom: they must be closer \
-                   together than stall_after. A lease beyond max_leases, or with more than 1000 rows, is never looked at.",
+                    "Wait for as long as stall_after. If the state comes back, reads fail or are too rare: the interval between \
+                   two scrapes must be shorter than stall_after. A lease beyond max_leases, or with more than 1000 rows, is \
+                   never read.",
                 ],
             ),
         };
@@ -112,11 +122,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn there_is_something_to_do_about_all_that_is_not_well_and_a_stall_is_recorded_before_it_is_ended() {
+    fn every_unhealthy_reason_has_advice_and_a_stall_is_recorded_before_a_restart() {
         for reason in Reason::ALL {
             let advice = Advice::on(reason);
-            let well = matches!(reason, Reason::Progressing | Reason::NothingDue);
-            assert_eq!(advice.is_none(), well, "{reason}");
+            let is_healthy = matches!(reason, Reason::Progressing | Reason::NothingDue);
+            assert_eq!(advice.is_none(), is_healthy, "{reason}");
             assert!(advice.is_none_or(|advice| !advice.steps.is_empty()), "{reason}");
         }
         let stall = Advice::on(Reason::NoProgress).unwrap();
@@ -126,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn each_runbook_is_there() {
+    fn each_runbook_exists() {
         let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("alerts/runbooks");
         for advice in Reason::ALL.into_iter().filter_map(Advice::on) {
             assert!(folder.join(format!("{}.md", advice.runbook)).is_file(), "{}", advice.runbook);

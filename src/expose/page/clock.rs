@@ -1,50 +1,52 @@
-//! Times as people compare them with their logs.
+//! Times in the form that people compare with their logs.
 
 use std::time::{Duration, UNIX_EPOCH};
 
 use super::ObservedSource;
 
-/// When a page is made, on both clocks.
+/// One moment on both clocks.
 #[derive(Clone, Copy, Debug)]
 pub struct PageClock {
-    /// On the wall clock, which is shown.
+    /// The wall clock, which is shown.
     pub unix_seconds: f64,
-    /// On the clock of looks, which never steps.
+    /// The monotonic clock, on which snapshots are timed.
     pub monotonic: Duration,
 }
 
 impl PageClock {
-    /// How long ago a look was.
+    /// The time since a snapshot.
     pub(super) const fn since(self, at: Duration) -> Duration {
         self.monotonic.saturating_sub(at)
     }
 
-    /// The same clocks as they were at a look.
-    pub(super) fn at(self, at: Duration) -> Self {
+    /// Both clocks at the time of a snapshot.
+    pub(super) fn as_of(self, at: Duration) -> Self {
         Self { unix_seconds: self.unix_seconds - self.since(at).as_secs_f64(), monotonic: at }
     }
 
-    /// As of when a page of these looks is: the latest reading, or look where no store could be read.
-    pub(super) fn of(self, looks: &[ObservedSource<'_>]) -> Self {
-        let read = looks.iter().filter(|look| look.snapshot.health.outcome.is_ok()).map(|look| look.at).max();
-        let looked = looks.iter().map(|look| look.at).max();
-        read.or(looked).map_or(self, |at| self.at(at))
+    /// The time of a page of these sources: the latest successful read or, if there is none, the latest attempt.
+    pub(super) fn of_page(self, sources: &[ObservedSource<'_>]) -> Self {
+        let is_read = |source: &&ObservedSource<'_>| source.snapshot.health.outcome.is_ok();
+        let latest_read = sources.iter().filter(is_read).map(|source| source.observed_at).max();
+        let latest = sources.iter().map(|source| source.observed_at).max();
+        latest_read.or(latest).map_or(self, |at| self.as_of(at))
     }
 
-    /// As of when a look is, where a page that is of this time has to say it. Times are given to the second.
-    pub(super) fn other_than(self, look: &ObservedSource<'_>) -> Option<String> {
-        let read = look.snapshot.health.outcome.is_ok();
-        (read && self.since(look.at) >= Duration::from_secs(1)).then(|| self.clock(look.at))
+    /// The time of a source that was read, if it is at least a second before that of the page.
+    pub(super) fn older_time(self, source: &ObservedSource<'_>) -> Option<String> {
+        let is_read = source.snapshot.health.outcome.is_ok();
+        (is_read && self.since(source.observed_at) >= Duration::from_secs(1))
+            .then(|| self.time_of_day(source.observed_at))
     }
 
-    /// `2027-01-15 08:00:00 UTC`
+    /// For example `2027-01-15 08:00:00 UTC`.
     pub(super) fn date_and_time(self) -> String {
         date_and_time(self.unix_seconds)
     }
 
-    /// When a look was, as the wall clock now has it: `08:00:00`, with the date where that is not today's.
-    pub(super) fn clock(self, at: Duration) -> String {
-        let then = date_and_time(self.unix_seconds - self.since(at).as_secs_f64());
+    /// The wall-clock time of a snapshot, for example `08:00:00`, with the date if it is not today's.
+    pub(super) fn time_of_day(self, at: Duration) -> String {
+        let then = self.as_of(at).date_and_time();
         let then = then.trim_end_matches(" UTC");
         match (then.split_once(' '), self.date_and_time().split_once(' ')) {
             (Some((day, time)), Some((today, _))) if day == today => time.to_owned(),
@@ -53,7 +55,7 @@ impl PageClock {
     }
 }
 
-/// A time of a store's or of this machine's clock.
+/// A Unix time as text. A time before 1970 or after 9999 becomes the start of 1970.
 pub(super) fn date_and_time(unix_seconds: f64) -> String {
     let time = UNIX_EPOCH.checked_add(Duration::try_from_secs_f64(unix_seconds).unwrap_or_default());
     let time = time.filter(|_| unix_seconds < 253_402_300_800.0).unwrap_or(UNIX_EPOCH);
@@ -65,18 +67,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_time_of_today_goes_without_its_date() {
+    fn a_time_of_today_is_shown_without_its_date() {
         let now = PageClock { unix_seconds: 1_800_000_000.0, monotonic: Duration::from_secs(100_000) };
         assert_eq!(now.date_and_time(), "2027-01-15 08:00:00 UTC");
         for (at, shown) in
             [(100_000, "08:00:00"), (99_985, "07:59:45"), (71_200, "00:00:00"), (71_199, "2027-01-14 23:59:59")]
         {
-            assert_eq!(now.clock(Duration::from_secs(at)), shown);
+            assert_eq!(now.time_of_day(Duration::from_secs(at)), shown);
         }
     }
 
     #[test]
-    fn a_time_that_no_calendar_has_is_still_a_text() {
+    fn a_time_out_of_range_is_shown_as_the_start_of_1970() {
         for seconds in [-1.0, f64::NAN, f64::INFINITY, 1e300, 253_402_300_800.0] {
             assert_eq!(date_and_time(seconds), "1970-01-01 00:00:00 UTC");
         }

@@ -1,9 +1,9 @@
-//! Many leases: the worst first, some of them, a page at a time.
+//! The list of leases: those that pass the filter, the worst first, one page at a time.
 
 use askama::Template;
 
 use super::super::display_name::DisplayName;
-use super::lease_row::{LeaseRow, abridged};
+use super::lease_row::LeaseRow;
 use super::problem_banner::ProblemBanner;
 use super::source::SourceSummary;
 use super::view::{Filter, LEASES_PER_PAGE, View};
@@ -11,91 +11,104 @@ use super::{ObservedSource, PageClock, SEVERITY, StateCounts, phrases};
 use crate::expose::severity_key;
 use crate::lease::{SourceSnapshot, State, Status};
 
-/// What is between the header and the end of the page.
+/// The number of sources above which their list is folded.
+const FOLDED_SOURCES: usize = 6;
+
+/// The `<main>` of the list.
 #[derive(Template)]
 #[template(path = "leases.html")]
 pub(super) struct LeaseList {
     title: String,
     live: String,
-    made_at: String,
-    tallies: [StateLink; SEVERITY.len()],
-    troubles: Vec<ProblemBanner>,
+    rendered_at: String,
+    states: [StateLink; SEVERITY.len()],
+    banners: Vec<ProblemBanner>,
     sources: Vec<SourceSummary>,
-    /// A source that is filtered by and not there.
-    no_such_source: Option<String>,
+    /// The source of the filter, if it is not configured.
+    missing_source: Option<String>,
     leases: Vec<LeaseRow>,
-    /// How many leases are shown of how many, where the filter leaves any out.
-    narrowed: Option<FilterSummary>,
-    admitted: usize,
+    /// `None` if the filter excludes nothing.
+    filtered: Option<FilterSummary>,
     pages: Pagination,
 }
 
-/// How many leases are in a state, of the source and with the text that is filtered by.
+/// The number of leases in a state, among those with the source and the text of the filter, and the link that shows them.
 struct StateLink {
     state: State,
     word: &'static str,
     count: usize,
-    chosen: bool,
+    is_selected: bool,
     link: String,
 }
 
+/// What the filter excludes.
 struct FilterSummary {
-    admitted: usize,
+    shown: usize,
     all: usize,
-    /// What is not well among those that are left out.
-    others: Option<String>,
+    /// The states of the unhealthy leases that are excluded.
+    excluded: Option<String>,
 }
 
-/// Where in the list one is.
+/// The position of the page in the list.
 struct Pagination {
-    number: usize,
-    of: usize,
+    page: usize,
+    pages: usize,
+    /// The numbers of the first and the last lease of the page, and of all leases.
     first: usize,
     last: usize,
-    before: Option<String>,
-    after: Option<String>,
+    leases: usize,
+    previous: Option<String>,
+    next: Option<String>,
 }
 
 impl LeaseList {
-    /// The leases that the filter admits, a page of them.
-    pub(super) fn of(filter: &Filter, looks: &[ObservedSource<'_>], now: PageClock) -> Self {
-        let snapshots: Vec<_> = looks.iter().map(|look| look.snapshot).collect();
-        let whatever_state = filter.in_any_state();
-        let all = looks.iter().flat_map(|look| look.snapshot.leases.iter().map(move |status| (look, status)));
-        let (matching, others): (Vec<_>, Vec<_>) =
-            all.partition(|(look, status)| whatever_state.admits(look.snapshot, status));
-        let counts = matching.iter().map(|(_, status)| status.verdict.state).collect();
-        let (mut leases, more): (Vec<(&ObservedSource<'_>, &Status)>, Vec<_>) =
-            matching.into_iter().partition(|(look, status)| filter.admits(look.snapshot, status));
-        let others: StateCounts = others.iter().chain(&more).map(|(_, status)| status.verdict.state).collect();
-        let page = now.of(looks);
-        leases.sort_by(|(a, one), (b, other)| severity_key(a.snapshot, one).cmp(&severity_key(b.snapshot, other)));
-        let pages = Pagination::of(filter, leases.len());
+    pub(super) fn of(filter: &Filter, sources: &[ObservedSource<'_>], now: PageClock) -> Self {
+        let snapshots: Vec<_> = sources.iter().map(|source| source.snapshot).collect();
+        let leases =
+            sources.iter().flat_map(|source| source.snapshot.leases.iter().map(move |status| (source, status)));
+        // The counts of the states are those of the leases that the filter shows if another state is selected.
+        let any_state = filter.in_any_state();
+        let (mut excluded, mut counts) = (StateCounts::default(), StateCounts::default());
+        let mut shown: Vec<(&ObservedSource<'_>, &Status)> = Vec::new();
+        for (source, status) in leases {
+            let is_counted = any_state.matches(source.snapshot, status);
+            if is_counted {
+                counts.add(status.verdict.state);
+            }
+            if is_counted && filter.matches_state(status) {
+                shown.push((source, status));
+            } else {
+                excluded.add(status.verdict.state);
+            }
+        }
+        shown.sort_by(|(a, one), (b, other)| severity_key(a.snapshot, one).cmp(&severity_key(b.snapshot, other)));
+        let page_time = now.of_page(sources);
+        let pages = Pagination::of(filter, shown.len());
+        let missing_source = filter.missing_source(&snapshots);
         Self {
             title: title(filter, counts, &snapshots),
             live: View::List(filter.clone()).live_link(),
-            made_at: page.date_and_time(),
-            tallies: SEVERITY.map(|state| StateLink {
+            rendered_at: page_time.date_and_time(),
+            states: SEVERITY.map(|state| StateLink {
                 state,
                 word: phrases::state(state),
                 count: counts.in_state(state),
-                chosen: filter.states().contains(&state),
+                is_selected: filter.states().contains(&state),
                 link: filter.toggled(state).link(),
             }),
-            troubles: ProblemBanner::of(looks, page),
-            sources: looks.iter().map(|look| SourceSummary::of(look, page)).collect(),
-            no_such_source: filter.source_beside(&snapshots).map(|source| DisplayName(source).to_string()),
-            narrowed: (filter.is_narrow() && filter.source_beside(&snapshots).is_none()).then(|| FilterSummary {
-                admitted: leases.len(),
-                all: leases.len() + others.total(),
-                others: in_words(others, |state| matches!(state, State::Stalled | State::NoLeader | State::Unknown)),
+            banners: ProblemBanner::all_of(sources, page_time),
+            sources: sources.iter().map(|source| SourceSummary::of(source, page_time)).collect(),
+            missing_source: missing_source.map(|source| DisplayName(source).to_string()),
+            filtered: (filter.is_restrictive() && missing_source.is_none()).then(|| FilterSummary {
+                shown: shown.len(),
+                all: shown.len() + excluded.total(),
+                excluded: unhealthy(excluded),
             }),
-            admitted: leases.len(),
-            leases: leases
+            leases: shown
                 .into_iter()
-                .skip(pages.first.saturating_sub(1))
+                .skip(pages.first - 1)
                 .take(LEASES_PER_PAGE)
-                .map(|(look, status)| LeaseRow { name: abridged(&status.lease), ..LeaseRow::of(look, status, page) })
+                .map(|(source, status)| LeaseRow::abridged(source, status, page_time))
                 .collect(),
             pages,
         }
@@ -105,17 +118,16 @@ impl LeaseList {
         &self.title
     }
 
-    /// Whether what is filtered by is there.
+    /// Whether the source of the filter is configured.
     pub(super) const fn is_found(&self) -> bool {
-        self.no_such_source.is_none()
+        self.missing_source.is_none()
     }
 
-    /// Whether there are too many sources to list them above the leases.
-    const fn are_many_sources(&self) -> bool {
-        self.sources.len() > 6
+    const fn are_sources_folded(&self) -> bool {
+        self.sources.len() > FOLDED_SOURCES
     }
 
-    /// How many sources could not be read.
+    /// The number of sources that could not be read.
     fn unreadable(&self) -> usize {
         self.sources.iter().filter(|source| source.failure.is_some()).count()
     }
@@ -123,39 +135,46 @@ impl LeaseList {
 
 impl Pagination {
     fn of(filter: &Filter, leases: usize) -> Self {
-        let (page, of) = filter.page_of(leases);
+        let (page, pages) = filter.page_of(leases);
         let link = |page: usize| filter.at_page(page).link();
         Self {
-            number: page + 1,
-            of,
+            page: page + 1,
+            pages,
             first: page * LEASES_PER_PAGE + 1,
             last: leases.min((page + 1) * LEASES_PER_PAGE),
-            before: page.checked_sub(1).map(link),
-            after: Some(page + 1).filter(|page| *page < of).map(link),
+            leases,
+            previous: page.checked_sub(1).map(link),
+            next: Some(page + 1).filter(|page| *page < pages).map(link),
         }
     }
 }
 
-/// What the tab of a browser shows of a page in the background: the worst first. Of a source that cannot be read the leases
-/// may never have been known, so that no count tells of it.
+/// The title of the browser tab, which shows the worst state while the page is in the background. It also counts unreadable
+/// sources, because the leases of a source that was never read are in no count.
 fn title(filter: &Filter, counts: StateCounts, snapshots: &[&SourceSnapshot]) -> String {
-    let asked = snapshots.iter().filter(|snapshot| filter.asks_for(snapshot));
-    let unread = asked.filter(|snapshot| snapshot.health.outcome.is_err()).count();
+    let included = snapshots.iter().filter(|snapshot| filter.includes_source(snapshot));
+    let unread = included.filter(|snapshot| snapshot.health.outcome.is_err()).count();
     let unread = (unread > 0).then(|| format!("{} unreadable", phrases::counted(unread, "source")));
-    let worst = counts.worst().map(|state| (state, format!("{} {}", counts.in_state(state), phrases::state(state))));
+    let worst = counts.worst().map(|state| (state, in_state(counts, state)));
     match (worst, unread) {
         (Some((State::Stalled | State::NoLeader, worst)), Some(unread)) => format!("{worst}, {unread}"),
         (Some((_, worst)), Some(unread)) => format!("{unread}, {worst}"),
-        (Some((_, one)), None) | (None, Some(one)) => one,
-        (None, None) if filter.source_beside(snapshots).is_some() => "no such source".to_owned(),
-        (None, None) if filter.is_narrow() => "no matching leases".to_owned(),
+        (Some((_, title)), None) | (None, Some(title)) => title,
+        (None, None) if filter.missing_source(snapshots).is_some() => "no such source".to_owned(),
+        (None, None) if filter.is_restrictive() => "no matching leases".to_owned(),
         (None, None) => "no leases".to_owned(),
     }
 }
 
-/// How many leases are in each of some states, the worst first; `None` where there is none.
-fn in_words(counts: StateCounts, shown: impl Fn(State) -> bool) -> Option<String> {
-    let states = SEVERITY.into_iter().filter(|state| shown(*state) && counts.in_state(*state) > 0);
-    let phrases: Vec<_> = states.map(|state| format!("{} {}", counts.in_state(state), phrases::state(state))).collect();
-    (!phrases.is_empty()).then(|| phrases.join(", "))
+/// For example `2 stalled`.
+fn in_state(counts: StateCounts, state: State) -> String {
+    format!("{} {}", counts.in_state(state), phrases::state(state))
+}
+
+/// The number of leases in each unhealthy state, the worst first; `None` if there are none.
+fn unhealthy(counts: StateCounts) -> Option<String> {
+    let states = [State::Stalled, State::NoLeader, State::Unknown].into_iter();
+    let states: Vec<_> =
+        states.filter(|state| counts.in_state(*state) > 0).map(|state| in_state(counts, state)).collect();
+    (!states.is_empty()).then(|| states.join(", "))
 }

@@ -1,4 +1,4 @@
-//! One lease with all that its state was made of.
+//! The page of one lease, with the evidence from which its state follows.
 
 use askama::Template;
 
@@ -15,65 +15,66 @@ use crate::lease::{
     StoreTime, Work,
 };
 
-/// What is between the header and the end of the page of one lease.
+/// The `<main>` of the page of one lease.
 #[derive(Template)]
 #[template(path = "lease.html")]
 pub(super) struct LeasePage {
     title: String,
     live: String,
-    made_at: String,
+    rendered_at: String,
     name: String,
     source_name: String,
     source: Option<SourceSummary>,
     /// `None` if no such lease is known.
-    known: Option<LeaseDetails>,
+    details: Option<LeaseDetails>,
 }
 
 struct LeaseDetails {
     lease: LeaseRow,
-    rule: &'static str,
+    rule: String,
     advice: Option<Advice>,
-    ages: Vec<AgeView>,
+    ages: Vec<AgeRow>,
     limits: Vec<Property>,
     anomalies: Vec<Property>,
-    past: Timeline,
+    timeline: Timeline,
 }
 
-/// How long ago something was, as bounds, and how that is known.
-struct AgeView {
+/// The bounds of one age and the source of that knowledge.
+struct AgeRow {
     what: &'static str,
     bounds: String,
-    source: &'static str,
+    age_source: &'static str,
     stored: Option<String>,
 }
 
 impl LeasePage {
-    pub(super) fn of(source: &str, lease: &str, looks: &[ObservedSource<'_>], now: PageClock) -> Self {
-        let look = looks.iter().find(|look| *look.snapshot.source == *source);
-        let status = look.and_then(|look| {
-            let at = look.snapshot.leases.binary_search_by(|status| (*status.lease).cmp(lease)).ok()?;
-            look.snapshot.leases.get(at).map(|status| (look, status))
+    pub(super) fn of(source_name: &str, lease: &str, sources: &[ObservedSource<'_>], now: PageClock) -> Self {
+        let source = sources.iter().find(|source| *source.snapshot.source == *source_name);
+        let status = source.and_then(|source| {
+            let leases = &source.snapshot.leases;
+            let at = leases.binary_search_by(|status| (*status.lease).cmp(lease)).ok()?;
+            Some((source, leases.get(at)?))
         });
         let name = DisplayName(lease).to_string();
-        let now = look.map_or(now, |look| now.at(look.at));
+        let now = source.map_or(now, |source| now.as_of(source.observed_at));
         Self {
             title: match status {
                 Some((_, status)) => format!("{}: {name}", phrases::state(status.verdict.state)),
                 None => format!("not known: {name}"),
             },
-            live: View::Lease { source: source.to_owned(), lease: lease.to_owned() }.live_link(),
-            made_at: now.date_and_time(),
+            live: View::Lease { source: source_name.to_owned(), lease: lease.to_owned() }.live_link(),
+            rendered_at: now.date_and_time(),
             name,
-            source_name: DisplayName(source).to_string(),
-            source: look.map(|look| SourceSummary::of(look, now)),
-            known: status.map(|(look, status)| LeaseDetails {
-                lease: LeaseRow::of(look, status, now),
-                rule: phrases::rule(status.verdict.reason, look.snapshot.kind),
+            source_name: DisplayName(source_name).to_string(),
+            source: source.map(|source| SourceSummary::of(source, now)),
+            details: status.map(|(source, status)| LeaseDetails {
+                lease: LeaseRow::of(source, status, now),
+                rule: phrases::rule(status.verdict.reason, source.snapshot.kind),
                 advice: Advice::on(status.verdict.reason),
                 ages: status.evidence().map(ages).unwrap_or_default(),
-                limits: limits(look.snapshot, status),
+                limits: limits(source.snapshot, status),
                 anomalies: anomalies(status),
-                past: Timeline::of(look.history, &status.lease, &status.verdict, now),
+                timeline: Timeline::of(source.history, &status.lease, &status.verdict, now),
             }),
         }
     }
@@ -82,35 +83,36 @@ impl LeasePage {
         &self.title
     }
 
-    pub(super) const fn is_known(&self) -> bool {
-        self.known.is_some()
+    /// Whether the lease is known.
+    pub(super) const fn is_found(&self) -> bool {
+        self.details.is_some()
     }
 }
 
-impl AgeView {
+impl AgeRow {
     fn of(what: &'static str, dated: &EventAge, stored: Option<StoreTime>) -> Self {
         Self {
             what,
             bounds: phrases::bounds(dated.age),
-            source: phrases::age_source(dated.source),
+            age_source: phrases::age_source(dated.source),
             stored: stored.map(|time| date_and_time(time.unix_seconds())),
         }
     }
 }
 
-fn ages(evidence: &Evidence) -> Vec<AgeView> {
+fn ages(evidence: &Evidence) -> Vec<AgeRow> {
     let mut ages = match &evidence.authority {
-        AuthorityEvidence::Vacant { since, .. } => vec![AgeView::of("nobody has held it for", since, None)],
+        AuthorityEvidence::Vacant { since, .. } => vec![AgeRow::of("nobody has held it for", since, None)],
         AuthorityEvidence::Holder(holder) => vec![
-            AgeView::of("acquired", &holder.acquired, holder.acquired_at),
-            AgeView::of("renewed", &holder.renewed, holder.renewed_at),
+            AgeRow::of("acquired", &holder.acquired, holder.acquired_at),
+            AgeRow::of("renewed", &holder.renewed, holder.renewed_at),
         ],
     };
-    if let Progress::Made { age: when, stored_at: at, .. } = &evidence.progress {
-        ages.push(AgeView::of("last progress", when, *at));
+    if let Progress::Made { age, stored_at, .. } = &evidence.progress {
+        ages.push(AgeRow::of("last progress", age, *stored_at));
     }
     if let Due::Waiting { oldest: Some(oldest), oldest_at, .. } = &evidence.due {
-        ages.push(AgeView::of("oldest due work", oldest, *oldest_at));
+        ages.push(AgeRow::of("oldest due work", oldest, *oldest_at));
     }
     ages
 }
@@ -118,12 +120,10 @@ fn ages(evidence: &Evidence) -> Vec<AgeView> {
 fn limits(snapshot: &SourceSnapshot, status: &Status) -> Vec<Property> {
     let Policy { stall_after, overdue_after, work, alerts } = &*status.policy;
     let alerts: Vec<_> = alerts.iter().map(Alert::as_str).collect();
+    let overdue_after = overdue_after.map_or_else(|| "not set".to_owned(), |limit| Readable(limit).to_string());
     let mut limits = vec![
         Property::new("stall_after", Readable(*stall_after)),
-        Property::new(
-            "overdue_after",
-            overdue_after.map_or_else(|| "not set".to_owned(), |it| Readable(it).to_string()),
-        ),
+        Property::new("overdue_after", overdue_after),
         Property::new("kind", snapshot.kind),
         Property::new("alerts", if alerts.is_empty() { "none".to_owned() } else { alerts.join(", ") }),
     ];
@@ -139,8 +139,7 @@ fn limits(snapshot: &SourceSnapshot, status: &Status) -> Vec<Property> {
 }
 
 fn anomalies(status: &Status) -> Vec<Property> {
-    let noticed = Anomaly::ALL.into_iter().filter(|anomaly| status.anomalies.get(*anomaly) > 0);
-    noticed
-        .map(|anomaly| Property::new(phrases::anomaly(anomaly), phrases::times(status.anomalies.get(anomaly))))
-        .collect()
+    let counts = Anomaly::ALL.into_iter().map(|anomaly| (anomaly, status.anomalies.get(anomaly)));
+    let noticed = counts.filter(|(_, count)| *count > 0);
+    noticed.map(|(anomaly, count)| Property::new(phrases::anomaly(anomaly), phrases::times(count))).collect()
 }

@@ -1,4 +1,4 @@
-//! One lease as the page shows it.
+//! One lease as a row of the list, which is also the head of its page.
 
 use std::fmt::Display;
 use std::time::Duration;
@@ -6,42 +6,42 @@ use std::time::Duration;
 use super::super::display_name::DisplayName;
 use super::age_bars::{AgeBar, AgeMarker, AgeScale};
 use super::timeline::StateDuration;
-use super::view::link_to;
+use super::view::lease_link;
 use super::{ObservedSource, PageClock, phrases};
-use crate::lease::Readable;
 use crate::lease::{
-    Anomaly, Authority, AuthorityEvidence, Due, EventAge, Holder, Progress, ProgressEpoch, RemainingTtl, State, Status,
-    Truth,
+    Anomaly, Authority, AuthorityEvidence, Due, EventAge, Holder, Progress, ProgressEpoch, Readable, RemainingTtl,
+    State, Status, Truth,
 };
 
-/// One lease: its state and since when, the two facts it follows from, and the details.
+/// One lease: its state and for how long, authority and progress, and the details.
 pub(super) struct LeaseRow {
     pub(super) name: String,
     pub(super) source: String,
-    /// As of when all of it is, where that is not the time of the page.
+    /// The time of the snapshot, if it is older than the page.
     pub(super) as_of: Option<String>,
-    /// Where the lease is with its evidence.
+    /// The address of the page of the lease.
     pub(super) link: String,
     pub(super) state: State,
     pub(super) word: &'static str,
     pub(super) since: Option<StateDuration>,
     pub(super) reason: &'static str,
     pub(super) sentence: String,
-    /// Authority and progress, apart; and what waits, where that has a limit of its own.
+    /// Authority, progress and, if it has a limit of its own, the oldest due work.
     pub(super) facts: Vec<Fact>,
     pub(super) details: Vec<Property>,
     pub(super) anomalies: Option<String>,
 }
 
-/// One of the facts.
+/// Authority, progress or the oldest due work, with its age.
+#[derive(Default)]
 pub(super) struct Fact {
     pub(super) name: &'static str,
     /// The label value.
     pub(super) state: &'static str,
-    /// What the age is the age of.
+    /// The age in words; empty if nothing is known.
     pub(super) age: String,
     pub(super) bar: Option<AgeBar>,
-    /// Where on the scale the oldest due work lies.
+    /// The oldest due work on the scale of the bar.
     pub(super) due: Option<AgeMarker>,
 }
 
@@ -58,30 +58,35 @@ impl Property {
 }
 
 impl LeaseRow {
-    /// `page` is the time of the page that it is on.
-    pub(super) fn of(look: &ObservedSource<'_>, status: &Status, page: PageClock) -> Self {
+    pub(super) fn of(source: &ObservedSource<'_>, status: &Status, page_time: PageClock) -> Self {
         let verdict = &status.verdict;
-        let source = &look.snapshot.source;
+        let source_name = &source.snapshot.source;
         let scale = AgeScale::of_limit(status.policy.stall_after);
+        let now = page_time.as_of(source.observed_at);
         Self {
             name: DisplayName(&status.lease).to_string(),
-            source: DisplayName(source).to_string(),
-            as_of: page.other_than(look),
-            link: link_to(source, &status.lease),
+            source: DisplayName(source_name).to_string(),
+            as_of: page_time.older_time(source),
+            link: lease_link(source_name, &status.lease),
             state: verdict.state,
             word: phrases::state(verdict.state),
-            since: StateDuration::of(look.history, &status.lease, verdict, page.at(look.at)),
+            since: StateDuration::of(source.history, &status.lease, verdict, now),
             reason: verdict.reason.as_str(),
             sentence: status.sentence().to_string(),
-            facts: [authority(status, scale), progress(status, scale)].into_iter().chain(waiting(status)).collect(),
+            facts: [authority(status, scale), progress(status, scale)].into_iter().chain(oldest_due(status)).collect(),
             details: details(status),
             anomalies: anomalies(status),
         }
     }
+
+    /// The same with an abridged name, for a list.
+    pub(super) fn abridged(source: &ObservedSource<'_>, status: &Status, page_time: PageClock) -> Self {
+        Self { name: abridged(&status.lease), ..Self::of(source, status, page_time) }
+    }
 }
 
-/// A name as a list shows it: of a long one the beginning and the end, for many differ in nothing else.
-pub(super) fn abridged(name: &str) -> String {
+/// The beginning and the end of a long name: long names often differ only in one of them.
+fn abridged(name: &str) -> String {
     const BEGINNING: usize = 80;
     const END: usize = 40;
     let length = name.chars().count();
@@ -93,69 +98,63 @@ pub(super) fn abridged(name: &str) -> String {
 }
 
 fn authority(status: &Status, scale: AgeScale) -> Fact {
-    let fact =
-        Fact { name: "authority", state: status.verdict.authority.as_str(), age: String::new(), bar: None, due: None };
-    match status.evidence().map(|evidence| &evidence.authority) {
-        None => fact,
-        Some(AuthorityEvidence::Vacant { since, .. }) => {
-            let age = match phrases::age(since) {
-                age if age == phrases::NOT_KNOWN => "vacant, since unknown".to_owned(),
-                age => format!("vacant {age}"),
-            };
-            Fact { age, bar: scale.bar(since), ..fact }
-        }
+    let (age, dated) = match status.evidence().map(|evidence| &evidence.authority) {
+        None => (String::new(), None),
+        Some(AuthorityEvidence::Vacant { since, .. }) => (
+            known_age(since).map_or_else(|| "vacant, since unknown".to_owned(), |age| format!("vacant {age}")),
+            Some(since),
+        ),
         Some(AuthorityEvidence::Holder(holder)) => {
-            // Where a source keeps no renewals, when the lease was acquired says more.
-            let never_told = holder.renewed_at.is_none() && holder.renewed.display_age().is_none();
-            let (what, dated) = match holder.acquired.display_age() {
-                Some(_) if never_told => ("acquired", &holder.acquired),
+            // A source that stores no renewals may still store the acquisition.
+            let is_renewal_known = holder.renewed_at.is_some() || holder.renewed.display_age().is_some();
+            let (event, dated) = match holder.acquired.display_age() {
+                Some(_) if !is_renewal_known => ("acquired", &holder.acquired),
                 _ => ("renewed", &holder.renewed),
             };
-            Fact { age: ago(what, dated), bar: scale.bar(dated), ..fact }
+            (ago(event, dated), Some(dated))
         }
-    }
+    };
+    let state = status.verdict.authority.as_str();
+    Fact { name: "authority", state, age, bar: dated.and_then(|dated| scale.bar(dated)), due: None }
 }
 
 fn progress(status: &Status, scale: AgeScale) -> Fact {
-    let fact =
-        Fact { name: "progress", state: status.verdict.progress.as_str(), age: String::new(), bar: None, due: None };
+    let fact = Fact { name: "progress", state: status.verdict.progress.as_str(), ..Fact::default() };
     let Some(evidence) = status.evidence() else { return fact };
-    // What has a limit of its own is drawn against that, below.
+    // With a limit of its own, the oldest due work has its own bar.
     let due = match &evidence.due {
-        Due::Waiting { oldest: Some(oldest), .. } if status.policy.overdue_after.is_none() => scale.mark(oldest),
+        Due::Waiting { oldest: Some(oldest), .. } if status.policy.overdue_after.is_none() => scale.marker(oldest),
         _ => None,
     };
     let (age, bar) = match &evidence.progress {
         Progress::NotReported => ("not reported".to_owned(), None),
         Progress::Never => ("none recorded".to_owned(), None),
         Progress::Incomplete => ("incomplete record".to_owned(), None),
-        Progress::Made { age: when, .. } => (ago("moved", when), scale.bar(when)),
+        Progress::Made { age, .. } => (ago("moved", age), scale.bar(age)),
     };
     Fact { age, bar, due, ..fact }
 }
 
-/// The oldest due work against the limit that it has apart from what else moves.
-fn waiting(status: &Status) -> Option<Fact> {
+/// The oldest due work, if it has a limit of its own.
+fn oldest_due(status: &Status) -> Option<Fact> {
     let limit = status.policy.overdue_after?;
     let Due::Waiting { oldest: Some(oldest), .. } = status.evidence()?.due else { return None };
-    let overdue = oldest.age.exceeds(limit) == Truth::True;
+    let is_overdue = oldest.age.exceeds(limit) == Truth::True;
     Some(Fact {
         name: "due",
-        state: if overdue { "overdue" } else { "waiting" },
-        age: match phrases::age(&oldest) {
-            age if age == phrases::NOT_KNOWN => String::new(),
-            age => format!("oldest for {age}"),
-        },
+        state: if is_overdue { "overdue" } else { "waiting" },
+        age: known_age(&oldest).map(|age| format!("oldest for {age}")).unwrap_or_default(),
         bar: AgeScale::of_limit(limit).bar(&oldest),
         due: None,
     })
 }
 
-fn ago(what: &str, dated: &EventAge) -> String {
-    match phrases::age(dated) {
-        age if age == phrases::NOT_KNOWN => format!("{what}, when unknown"),
-        age => format!("{what} {age} ago"),
-    }
+fn ago(event: &str, dated: &EventAge) -> String {
+    known_age(dated).map_or_else(|| format!("{event}, when unknown"), |age| format!("{event} {age} ago"))
+}
+
+fn known_age(dated: &EventAge) -> Option<String> {
+    Some(phrases::age(dated)).filter(|age| age != phrases::NOT_KNOWN)
 }
 
 fn details(status: &Status) -> Vec<Property> {
@@ -177,14 +176,13 @@ fn details(status: &Status) -> Vec<Property> {
 }
 
 fn holders(holder: &Holder) -> String {
-    let others = holder.others.iter().map(|token| token.to_string());
-    let holders: Vec<_> = holder.token.iter().map(|token| token.to_string()).chain(others).collect();
+    let holders: Vec<_> = holder.token.iter().chain(&*holder.others).map(ToString::to_string).collect();
     if holders.is_empty() { "not named".to_owned() } else { phrases::some_of(&holders, 4) }
 }
 
-fn expires(left: RemainingTtl, authority: Authority) -> String {
+fn expires(remaining: RemainingTtl, authority: Authority) -> String {
     let readable = |micros: i64| Readable(Duration::from_micros(micros.unsigned_abs()));
-    match left {
+    match remaining {
         RemainingTtl::WhileRecordExists => "never while its record is there".to_owned(),
         RemainingTtl::NotRecorded => "not known".to_owned(),
         RemainingTtl::Micros { at_most, .. } if authority == Authority::Expired => {
@@ -211,12 +209,12 @@ fn due(due: &Due) -> String {
 }
 
 fn anomalies(status: &Status) -> Option<String> {
-    let noticed: Vec<_> = Anomaly::ALL
-        .into_iter()
-        .filter_map(|anomaly| match status.anomalies.get(anomaly) {
+    let counts = Anomaly::ALL.into_iter().map(|anomaly| (phrases::anomaly(anomaly), status.anomalies.get(anomaly)));
+    let noticed: Vec<_> = counts
+        .filter_map(|(anomaly, count)| match count {
             0 => None,
-            1 => Some(phrases::anomaly(anomaly).to_owned()),
-            number => Some(format!("{} ({})", phrases::anomaly(anomaly), phrases::times(number))),
+            1 => Some(anomaly.to_owned()),
+            count => Some(format!("{anomaly} ({})", phrases::times(count))),
         })
         .collect();
     (!noticed.is_empty()).then(|| noticed.join("; "))

@@ -1,13 +1,13 @@
-//! Labels and ages as a person reads them.
+//! Labels, ages and counts in words.
 
 use std::time::Duration;
 
 use crate::lease::{Age, AgeSource, Anomaly, EventAge, Kind, ReadFailure, Readable, Reason, RecordFault, State};
 
-/// What is said of an age of which nothing is known.
+/// The text for an age of which nothing is known.
 pub(super) const NOT_KNOWN: &str = "not known";
 
-/// The state as a word.
+/// A state.
 pub(super) const fn state(state: State) -> &'static str {
     match state {
         State::NoLeader => "no leader",
@@ -15,18 +15,18 @@ pub(super) const fn state(state: State) -> &'static str {
     }
 }
 
-/// What a failed read means.
+/// The cause of a failed read.
 pub(super) const fn failure(failure: ReadFailure) -> &'static str {
     match failure {
         ReadFailure::Unreachable => "the store could not be reached",
         ReadFailure::Timeout => "the store did not answer in time",
         ReadFailure::Refused => "the store answered with an error",
-        ReadFailure::SchemaMismatch => "the store lacks the tables or columns asked for",
+        ReadFailure::SchemaMismatch => "the store lacks a table or column that the query needs",
         ReadFailure::InvalidRecord => "the store's answer breaks the contract",
     }
 }
 
-/// Why rows were not used.
+/// The cause for which rows were rejected.
 pub(super) const fn fault(fault: RecordFault) -> &'static str {
     match fault {
         RecordFault::WrongType => "with a value of the wrong type",
@@ -39,7 +39,7 @@ pub(super) const fn fault(fault: RecordFault) -> &'static str {
     }
 }
 
-/// What was noticed.
+/// An anomaly.
 pub(super) const fn anomaly(anomaly: Anomaly) -> &'static str {
     match anomaly {
         Anomaly::EpochRegressed => "epoch went backwards",
@@ -50,47 +50,22 @@ pub(super) const fn anomaly(anomaly: Anomaly) -> &'static str {
     }
 }
 
-/// An age, with its bounds where they are apart.
+/// An age, as one number if its bounds are close together, and then the lower one.
 pub(super) fn age(dated: &EventAge) -> String {
     match (dated.age.lower(), dated.age.upper()) {
         _ if dated.age == Age::UNBOUNDED => NOT_KNOWN.to_owned(),
         (lower, None) => format!("\u{2265}\u{2009}{}", Readable(lower)),
-        (lower, Some(upper)) => span(lower, upper),
+        (lower, Some(upper)) => range(lower, upper),
     }
 }
 
-/// Bounds that lie close together are as good as one number; the lower one then, as everywhere.
-fn span(lower: Duration, upper: Duration) -> String {
+fn range(lower: Duration, upper: Duration) -> String {
     let (from, to) = (Readable(lower).to_string(), Readable(upper).to_string());
-    let close = upper.saturating_sub(lower) <= lower / 50;
-    if close || from == to { from } else { format!("{from}\u{2013}{to}") }
+    let is_close = upper.saturating_sub(lower) <= lower / 50;
+    if is_close || from == to { from } else { format!("{from}\u{2013}{to}") }
 }
 
-/// Some things with their number: `1 source`, `30 sources`.
-pub(super) fn counted(number: usize, one: &str) -> String {
-    match number {
-        1 => format!("1 {one}"),
-        _ => format!("{number} {one}s"),
-    }
-}
-
-/// The first few of many names, and how many more there are.
-pub(super) fn some_of(names: &[String], at_most: usize) -> String {
-    match names.len().saturating_sub(at_most) {
-        0 => names.join(", "),
-        more => format!("{} and {more} more", names[..at_most].join(", ")),
-    }
-}
-
-/// How often something was.
-pub(super) fn times(number: u64) -> String {
-    match number {
-        1 => "once".to_owned(),
-        _ => format!("{number} times"),
-    }
-}
-
-/// Both bounds of an age in full.
+/// Both bounds of an age.
 pub(super) fn bounds(age: Age) -> String {
     let lower = Readable(age.lower());
     match age.upper() {
@@ -101,62 +76,47 @@ pub(super) fn bounds(age: Age) -> String {
     }
 }
 
-/// Where an age comes from.
-pub(super) const fn age_source(source: AgeSource) -> &'static str {
-    match source {
-        AgeSource::StoredTime => "a time in the store",
-        AgeSource::FirstReading => "watching since the first look",
-        AgeSource::ChangeBetweenReadings => "watching: it changed between two looks",
-        AgeSource::FutureTime => "watching; the store\u{2019}s time lies in the future",
-        AgeSource::ContradictedTime => "watching; the store\u{2019}s time contradicts it",
+/// A count of things, for example `1 source` or `30 sources`.
+pub(super) fn counted(number: usize, singular: &str) -> String {
+    match number {
+        1 => format!("1 {singular}"),
+        _ => format!("{number} {singular}s"),
     }
 }
 
-/// The rule by which a state follows.
-pub(super) const fn rule(reason: Reason, kind: Kind) -> &'static str {
+/// The first names, and the number of further names.
+pub(super) fn some_of(names: &[String], at_most: usize) -> String {
+    match names.len().saturating_sub(at_most) {
+        0 => names.join(", "),
+        more => format!("{} and {more} more", names[..at_most].join(", ")),
+    }
+}
+
+/// A number of occurrences.
+pub(super) fn times(number: u64) -> String {
+    match number {
+        1 => "once".to_owned(),
+        _ => format!("{number} times"),
+    }
+}
+
+/// How an age is known.
+pub(super) const fn age_source(source: AgeSource) -> &'static str {
+    match source {
+        AgeSource::StoredTime => "a time in the store",
+        AgeSource::FirstReading => "observation since the first reading",
+        AgeSource::ChangeBetweenReadings => "observation: it changed between two readings",
+        AgeSource::FutureTime => "observation, because the stored time is in the future",
+        AgeSource::ContradictedTime => "observation, because it contradicts the stored time",
+    }
+}
+
+/// The rule from which the state follows.
+pub(super) fn rule(reason: Reason, kind: Kind) -> String {
     match reason {
         Reason::Absent | Reason::Released | Reason::Expired if matches!(kind, Kind::Claim) => {
-            "Nobody holds it, which is normal for a claim until its work has surely been due for longer than stall_after. \
-             It has."
+            "Nobody holds the claim, and its work has been due for longer than stall_after.".to_owned()
         }
-        Reason::Absent => "No holder is recorded, so nobody has the right to act.",
-        Reason::Released => "The record names no holder, so nobody has the right to act.",
-        Reason::Expired => "The holder\u{2019}s time is surely up, so nobody has the right to act.",
-        Reason::Progressing => "It is held, and work moved under its epoch surely within stall_after.",
-        Reason::NothingDue => {
-            "Nothing has moved within stall_after, and nothing has been due for longer: that is idle, not stalled."
-        }
-        Reason::NoProgress => {
-            "It is held; the last progress is surely older than stall_after, and work has surely been due for longer."
-        }
-        Reason::NeverProgressed => {
-            "It was acquired surely longer ago than stall_after, work has surely been due for longer, and none has moved \
-             under its epoch."
-        }
-        Reason::WorkStuck => {
-            "The oldest due work has surely waited for longer than overdue_after, whatever else moves."
-        }
-        Reason::AwaitingFirstProgress => {
-            "It was acquired within stall_after, and nothing has moved under its epoch yet: too early to tell."
-        }
-        Reason::DueUnknown => {
-            "Nothing has moved within stall_after, and whether work has been due for as long is not known."
-        }
-        Reason::ProgressNotReported => "The source says nothing of progress, so that work moves cannot be proven.",
-        Reason::NotObservedYet => "Only watching can tell, and it has not been watched for long enough.",
-        Reason::ObservationGap => {
-            "Work moved between two looks, and what that leaves open reaches from within the limit to beyond it."
-        }
-        Reason::StoreUnreachable | Reason::StoreTimeout | Reason::StoreRefused | Reason::SchemaMismatch => {
-            "The store could not be read, so nothing is known now."
-        }
-        Reason::InvalidRecord => "The record breaks the contract, so nothing is believed of it.",
-        Reason::ClockSkew => {
-            "Times contradict each other by more than clock_skew allows, or are too close to a limit, or to each other, to tell."
-        }
-        Reason::ProgressWithoutAuthority => {
-            "Work moved surely after the lease had ended: somebody acts without the right."
-        }
-        Reason::EpochRegressed => "The epoch went backwards, so fencing cannot be relied on.",
+        _ => reason.description().replace('`', ""),
     }
 }

@@ -1,59 +1,54 @@
-//! Sources in trouble. Those with the same trouble are one banner, so that they do not push the leases off the screen.
+//! Banners for problems of sources. Sources with the same problem share one banner, so that the leases stay on the screen.
 
 use super::source::SourceSummary;
 use super::{ObservedSource, PageClock, phrases};
 use crate::lease::{ReadFailure, SourceSnapshot};
 
-/// How many of many sources are named before one opens the list of them.
+/// The number of sources that a folded banner names.
 const NAMED: usize = 3;
 
-/// What is wrong.
+/// A problem of a source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum SourceProblem {
     ReadFailed(ReadFailure),
     RecordsRejected,
 }
 
-/// Sources with which the same is wrong, at least one.
+/// The sources with one problem, of which there is at least one.
 pub(super) struct ProblemBanner {
-    wrong: SourceProblem,
-    names: Vec<String>,
-    /// How many leases are known of them.
+    problem: SourceProblem,
+    /// The number of known leases of all these sources.
     leases: usize,
-    /// Each by itself.
-    pub(super) each: Vec<SourceSummary>,
+    pub(super) sources: Vec<SourceSummary>,
 }
 
 impl ProblemBanner {
-    /// All that is wrong with these sources.
-    pub(super) fn of(looks: &[ObservedSource<'_>], now: PageClock) -> Vec<Self> {
-        let wrong = ReadFailure::ALL.into_iter().map(SourceProblem::ReadFailed).chain([SourceProblem::RecordsRejected]);
-        wrong.map(|wrong| Self::with(wrong, looks, now)).filter(|trouble| !trouble.each.is_empty()).collect()
+    /// One banner for each problem that any source has.
+    pub(super) fn all_of(sources: &[ObservedSource<'_>], now: PageClock) -> Vec<Self> {
+        let failures = ReadFailure::ALL.into_iter().map(SourceProblem::ReadFailed);
+        let banners = failures.chain([SourceProblem::RecordsRejected]).map(|problem| Self::of(problem, sources, now));
+        banners.filter(|banner| !banner.sources.is_empty()).collect()
     }
 
-    fn with(wrong: SourceProblem, looks: &[ObservedSource<'_>], now: PageClock) -> Self {
-        let mut trouble = Self { wrong, names: Vec::new(), leases: 0, each: Vec::new() };
-        for look in looks.iter().filter(|look| wrong.is_of(look.snapshot)) {
-            let view = SourceSummary::of(look, now);
-            trouble.names.push(view.name.clone());
-            trouble.leases += look.snapshot.leases.len();
-            trouble.each.push(match wrong {
-                SourceProblem::ReadFailed(_) => SourceSummary { rejected: None, ..view },
-                SourceProblem::RecordsRejected => SourceSummary { failure: None, ..view },
-            });
+    fn of(problem: SourceProblem, sources: &[ObservedSource<'_>], now: PageClock) -> Self {
+        let affected = sources.iter().filter(|source| problem.affects(source.snapshot));
+        Self {
+            problem,
+            leases: affected.clone().map(|source| source.snapshot.leases.len()).sum(),
+            sources: affected.map(|source| problem.only(SourceSummary::of(source, now))).collect(),
         }
-        trouble
     }
 
-    /// `30 sources`
-    pub(super) fn who(&self) -> String {
-        phrases::counted(self.each.len(), "source")
+    /// For example `30 sources`.
+    pub(super) fn subject(&self) -> String {
+        phrases::counted(self.sources.len(), "source")
     }
 
-    /// What is wrong with several, and the first few of them.
-    pub(super) fn what(&self) -> String {
-        let names = phrases::some_of(&self.names, NAMED);
-        match self.wrong {
+    /// The problem, and the first sources that have it.
+    pub(super) fn message(&self) -> String {
+        let names: Vec<_> = self.sources.iter().map(|source| source.name.clone()).collect();
+        let names = phrases::some_of(&names, NAMED);
+        match self.problem {
             SourceProblem::ReadFailed(failure) => {
                 let leases = match self.leases {
                     0 => "Their leases are not known.".to_owned(),
@@ -65,16 +60,17 @@ impl ProblemBanner {
         }
     }
 
+    /// The CSS class.
     pub(super) const fn class(&self) -> &'static str {
-        match self.wrong {
+        match self.problem {
             SourceProblem::ReadFailed(_) => "failed",
             SourceProblem::RecordsRejected => "rejected",
         }
     }
 
-    /// The symbol.
-    pub(super) const fn shape(&self) -> &'static str {
-        match self.wrong {
+    /// The symbol, which is that of a state.
+    pub(super) const fn symbol(&self) -> &'static str {
+        match self.problem {
             SourceProblem::ReadFailed(_) => "no_leader",
             SourceProblem::RecordsRejected => "unknown",
         }
@@ -82,10 +78,18 @@ impl ProblemBanner {
 }
 
 impl SourceProblem {
-    fn is_of(self, snapshot: &SourceSnapshot) -> bool {
+    fn affects(self, snapshot: &SourceSnapshot) -> bool {
         match self {
             Self::ReadFailed(failure) => snapshot.health.outcome == Err(failure),
             Self::RecordsRejected => snapshot.health.rejected_now.total() > 0,
+        }
+    }
+
+    /// The summary of a source without its other problem, which is in another banner.
+    fn only(self, source: SourceSummary) -> SourceSummary {
+        match self {
+            Self::ReadFailed(_) => SourceSummary { rejected: None, ..source },
+            Self::RecordsRejected => SourceSummary { failure: None, ..source },
         }
     }
 }
@@ -96,32 +100,32 @@ mod tests {
     use crate::expose::testing::snapshots;
 
     #[test]
-    fn sources_with_the_same_trouble_are_told_of_together_and_each_is_in_the_list() {
-        let mut seen = snapshots::with_history();
-        let (mut down, history) = seen.pop().unwrap();
+    fn sources_with_the_same_problem_share_a_banner_that_lists_each() {
+        let mut observed = snapshots::with_history();
+        let (mut down, history) = observed.pop().unwrap();
         for number in 0..30 {
             down.source = format!("shard-{number:02}").into();
             down.health.outcome = Err(if number == 7 { ReadFailure::Refused } else { ReadFailure::Unreachable });
-            seen.push((down.clone(), history.clone()));
+            observed.push((down.clone(), history.clone()));
         }
-        let looks: Vec<_> = seen
+        let sources: Vec<_> = observed
             .iter()
             .map(|(snapshot, history)| ObservedSource {
                 snapshot,
                 history,
-                at: snapshots::now().monotonic,
-                unanswered: None,
+                observed_at: snapshots::now().monotonic,
+                unanswered_for: None,
             })
             .collect();
-        let troubles = ProblemBanner::of(&looks, snapshots::now());
-        let told: Vec<_> = troubles.iter().map(|trouble| (trouble.class(), trouble.who())).collect();
+        let banners = ProblemBanner::all_of(&sources, snapshots::now());
+        let shown: Vec<_> = banners.iter().map(|banner| (banner.class(), banner.subject())).collect();
         let expected = [("failed", "29 sources"), ("failed", "1 source"), ("rejected", "1 source")];
-        assert_eq!(told, expected.map(|(class, who)| (class, who.to_owned())));
+        assert_eq!(shown, expected.map(|(class, subject)| (class, subject.to_owned())));
         assert_eq!(
-            troubles[0].what(),
+            banners[0].message(),
             "could not be read: the store could not be reached (store_unreachable): shard-00, shard-01, shard-02 and 26 \
              more. Nothing is known of their 29 leases now."
         );
-        assert!(troubles[0].each.iter().all(|source| source.failure.is_some() && source.rejected.is_none()));
+        assert!(banners[0].sources.iter().all(|source| source.failure.is_some() && source.rejected.is_none()));
     }
 }

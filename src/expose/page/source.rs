@@ -9,62 +9,65 @@ use crate::lease::{ReadFailure, Readable, RecordFault, RejectedRecords, SourceSn
 /// One source.
 pub(super) struct SourceSummary {
     pub(super) name: String,
-    /// Why it could not be read, and what that means for its leases.
+    /// Why it could not be read, and the consequence for its leases.
     pub(super) failure: Option<String>,
-    /// How the read went, if it went well.
+    /// The last read, if it succeeded.
     pub(super) reading: Option<String>,
-    /// What of it was not used.
+    /// The rows that were rejected.
     pub(super) rejected: Option<String>,
 }
 
 impl SourceSummary {
-    pub(super) fn of(look: &ObservedSource<'_>, now: PageClock) -> Self {
-        let snapshot = look.snapshot;
-        let took = Readable(snapshot.health.duration);
-        let known = snapshot.leases.len();
+    pub(super) fn of(source: &ObservedSource<'_>, now: PageClock) -> Self {
         Self {
-            name: DisplayName(&snapshot.source).to_string(),
-            failure: snapshot.health.outcome.err().map(|failure| {
-                let leases = match known {
-                    0 => "Its leases are not known.".to_owned(),
-                    1 => "Nothing is known of its lease now.".to_owned(),
-                    _ => format!("Nothing is known of its {known} leases now."),
-                };
-                match look.unanswered {
-                    Some(unanswered) if failure == ReadFailure::Timeout => {
-                        format!("has not answered for {} ({failure}). {leases}", whole(unanswered))
-                    }
-                    _ => {
-                        format!("could not be read: {} ({failure}, after {took}). {leases}", phrases::failure(failure))
-                    }
-                }
-            }),
-            reading: snapshot.health.leases.map(|leases| {
-                let mut reading = match leases {
-                    1 => format!("1 lease, read in {took}"),
-                    _ => format!("{leases} leases, read in {took}"),
-                };
-                if let Some(offset) = snapshot.health.clock_offset.filter(|offset| offset.abs() >= 0.1) {
-                    let which = if offset > 0.0 { "ahead" } else { "behind" };
-                    reading.push_str(&format!(", its clock {:.1}s {which}", offset.abs()));
-                }
-                reading.push_str(&format!(", as of {}", now.clock(look.at)));
-                if let Some(unanswered) = look.unanswered {
-                    reading.push_str(&format!(", not answering for {}", whole(unanswered)));
-                }
-                reading
-            }),
-            rejected: rejected(snapshot),
+            name: DisplayName(&source.snapshot.source).to_string(),
+            failure: failure(source),
+            reading: reading(source, now),
+            rejected: rejected(source.snapshot),
         }
     }
 }
 
-/// Seconds are enough of a time that is still growing.
-fn whole(duration: Duration) -> Readable {
+fn failure(source: &ObservedSource<'_>) -> Option<String> {
+    let health = &source.snapshot.health;
+    let failure = health.outcome.err()?;
+    let leases = match source.snapshot.leases.len() {
+        0 => "Its leases are not known.".to_owned(),
+        1 => "Nothing is known of its lease now.".to_owned(),
+        known => format!("Nothing is known of its {known} leases now."),
+    };
+    Some(match source.unanswered_for {
+        Some(unanswered) if failure == ReadFailure::Timeout => {
+            format!("has not answered for {} ({failure}). {leases}", to_seconds(unanswered))
+        }
+        _ => {
+            let (cause, took) = (phrases::failure(failure), Readable(health.duration));
+            format!("could not be read: {cause} ({failure}, after {took}). {leases}")
+        }
+    })
+}
+
+fn reading(source: &ObservedSource<'_>, now: PageClock) -> Option<String> {
+    let health = &source.snapshot.health;
+    let leases = usize::try_from(health.leases?).unwrap_or(usize::MAX);
+    let mut reading = format!("{}, read in {}", phrases::counted(leases, "lease"), Readable(health.duration));
+    if let Some(offset) = health.clock_offset.filter(|offset| offset.abs() >= 0.1) {
+        let direction = if offset > 0.0 { "ahead" } else { "behind" };
+        reading.push_str(&format!(", its clock {:.1}s {direction}", offset.abs()));
+    }
+    reading.push_str(&format!(", as of {}", now.time_of_day(source.observed_at)));
+    if let Some(unanswered) = source.unanswered_for {
+        reading.push_str(&format!(", not answering for {}", to_seconds(unanswered)));
+    }
+    Some(reading)
+}
+
+/// A duration that still grows, in whole seconds once it is longer than one.
+fn to_seconds(duration: Duration) -> Readable {
     Readable(if duration < Duration::from_secs(1) { duration } else { Duration::from_secs(duration.as_secs()) })
 }
 
-/// What the last reading did not use. What was so since the exporter started would tell how often somebody looked.
+/// The rows that the last reading rejected. The total since the start would grow with the number of scrapes.
 fn rejected(snapshot: &SourceSnapshot) -> Option<String> {
     let rejected = &snapshot.health.rejected_now;
     let rows = match rejected.total() {
@@ -74,19 +77,16 @@ fn rejected(snapshot: &SourceSnapshot) -> Option<String> {
     };
     let faults = RecordFault::ALL.into_iter().filter(|fault| rejected.count(*fault) > 0);
     let faults: Vec<_> = faults
-        .map(|fault| format!("{} {}{}", rejected.count(fault), phrases::fault(fault), named(rejected, fault)))
+        .map(|fault| format!("{} {}{}", rejected.count(fault), phrases::fault(fault), leases_with(rejected, fault)))
         .collect();
     Some(format!("{rows}: {}.", faults.join("; ")))
 }
 
-/// Whose rows had a fault, as far as that is known.
-fn named(rejected: &RejectedRecords, fault: RecordFault) -> String {
+/// The leases whose rows have a fault, in brackets, as far as they are known.
+fn leases_with(rejected: &RejectedRecords, fault: RecordFault) -> String {
     let leases: Vec<_> = rejected.leases(fault).iter().map(|lease| DisplayName(lease).to_string()).collect();
-    // Several rows may be of one lease, so how many more there are is not known.
-    let more = if leases.len() == RejectedRecords::NAMED && rejected.count(fault) > leases.len() as u64 {
-        ", \u{2026}"
-    } else {
-        ""
-    };
+    // Several rows may belong to one lease, so the number of further leases is not known.
+    let is_cut = leases.len() == RejectedRecords::NAMED && rejected.count(fault) > leases.len() as u64;
+    let more = if is_cut { ", \u{2026}" } else { "" };
     if leases.is_empty() { String::new() } else { format!(" ({}{more})", leases.join(", ")) }
 }

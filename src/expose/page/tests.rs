@@ -1,4 +1,4 @@
-//! Whole pages.
+//! Tests of whole pages.
 
 use std::time::Duration;
 
@@ -8,17 +8,17 @@ use crate::lease::{Age, AgeSource, Due, EventAge, Progress};
 
 fn rendered_as(view: &View, snapshots: &[(SourceSnapshot, History)]) -> RenderedPage {
     let at = snapshots::now().monotonic;
-    let looks: Vec<_> = snapshots
+    let sources: Vec<_> = snapshots
         .iter()
-        .map(|(snapshot, history)| ObservedSource { snapshot, history, at, unanswered: None })
+        .map(|(snapshot, history)| ObservedSource { snapshot, history, observed_at: at, unanswered_for: None })
         .collect();
-    of_looks(view, &looks)
+    render_view(view, &sources)
 }
 
-fn of_looks(view: &View, looks: &[ObservedSource<'_>]) -> RenderedPage {
-    let sources: Vec<_> = looks.iter().map(|look| &*look.snapshot.source).collect();
-    let rendered = page(view, looks, &sources, snapshots::now(), "/metrics").unwrap();
-    assert!(rendered.html.contains(&main(view, looks, snapshots::now()).unwrap()), "one way to render");
+fn render_view(view: &View, sources: &[ObservedSource<'_>]) -> RenderedPage {
+    let names: Vec<_> = sources.iter().map(|source| &*source.snapshot.source).collect();
+    let rendered = render(view, sources, &names, snapshots::now(), "/metrics").unwrap();
+    assert!(rendered.html.contains(&render_main(view, sources, snapshots::now()).unwrap()), "one way to render");
     rendered
 }
 
@@ -54,7 +54,7 @@ fn the_page_of_a_lease_and_its_evidence() {
 }
 
 #[test]
-fn every_lease_has_a_page_of_its_own_and_one_that_is_not_known_says_so() {
+fn every_lease_has_a_page_and_the_page_of_an_unknown_lease_says_so() {
     for (snapshot, _) in snapshots::with_history() {
         for status in &snapshot.leases {
             let RenderedPage { html, found } = lease(&snapshot.source, &status.lease);
@@ -70,21 +70,23 @@ fn every_lease_has_a_page_of_its_own_and_one_that_is_not_known_says_so() {
 
 #[test]
 fn a_hostile_name_stays_text() {
-    let looks = snapshots::with_history();
+    let observed = snapshots::with_history();
     let hostile = r"&#60;script&#62;alert(&#39;1&#39;)&#60;/script&#62;\n{{7*7}}\u{202e}gnp.";
-    for page in
-        [list("", &looks), lease("documents", snapshots::HOSTILE_NAME).html, lease(snapshots::HOSTILE_NAME, "<b>").html]
-    {
+    for page in [
+        list("", &observed),
+        lease("documents", snapshots::HOSTILE_NAME).html,
+        lease(snapshots::HOSTILE_NAME, "<b>").html,
+    ] {
         assert_eq!(page.matches("<script").count(), 1, "only the page's own");
         assert!(!page.contains('\u{202e}') && !page.contains('\u{200f}'), "direction marks are spelt out");
         assert!(page.contains(hostile), "{page}");
     }
-    let filtered = list("q=%22%3E%3Cscript%3E&source=%3Cscript%3E", &looks);
+    let filtered = list("q=%22%3E%3Cscript%3E&source=%3Cscript%3E", &observed);
     assert_eq!(filtered.matches("<script").count(), 1);
 }
 
 #[test]
-fn nothing_on_the_page_needs_what_its_security_policy_forbids() {
+fn the_page_contains_nothing_that_its_content_security_policy_forbids() {
     for page in [list("", &snapshots::with_history()), lease("documents", "retention").html] {
         for forbidden in [" style=", "<style", " onclick=", "javascript:", "http://", "https://", "//"] {
             assert!(!page.contains(forbidden), "{forbidden}");
@@ -93,10 +95,10 @@ fn nothing_on_the_page_needs_what_its_security_policy_forbids() {
 }
 
 #[test]
-fn ten_thousand_leases_come_page_by_page_the_worst_first_and_each_page_is_small() {
-    let mut looks = vec![many(10_000)];
-    looks.extend(snapshots::with_history());
-    let first = list("", &looks);
+fn ten_thousand_leases_are_split_into_small_pages_with_the_worst_first() {
+    let mut observed = vec![many(10_000)];
+    observed.extend(snapshots::with_history());
+    let first = list("", &observed);
     assert!(first.len() < 200_000, "{} bytes", first.len());
     assert_eq!(names(&first).len(), LEASES_PER_PAGE);
     assert!(first.find("lease stalled").unwrap() < first.find("lease active").unwrap());
@@ -104,14 +106,14 @@ fn ten_thousand_leases_come_page_by_page_the_worst_first_and_each_page_is_small(
     let mut all = Vec::new();
     let pages = (10_000_usize + 17).div_ceil(LEASES_PER_PAGE);
     for number in 1..=pages {
-        all.extend(names(&list(&format!("page={number}"), &looks)));
+        all.extend(names(&list(&format!("page={number}"), &observed)));
     }
-    let known = looks.iter().map(|(snapshot, _)| snapshot.leases.len()).sum::<usize>();
+    let known = observed.iter().map(|(snapshot, _)| snapshot.leases.len()).sum::<usize>();
     assert_eq!(all.len(), known, "each once");
-    assert!(list(&format!("page={pages}"), &looks).contains("rel=\"prev\""));
+    assert!(list(&format!("page={pages}"), &observed).contains("rel=\"prev\""));
 }
 
-/// The count of each state, as the page has it, and where each leads.
+/// The count and the link of each state on the page.
 fn tallies(page: &str) -> Vec<(usize, String)> {
     let tallies = page.split("<ul class=\"tallies\"").nth(1).unwrap().split("</ul>").next().unwrap();
     let after = tallies.split("<a href=\"").skip(1);
@@ -123,58 +125,61 @@ fn tallies(page: &str) -> Vec<(usize, String)> {
 }
 
 #[test]
-fn each_count_is_of_what_its_link_shows() {
-    let looks = snapshots::with_history();
+fn each_count_is_the_number_of_leases_behind_its_link() {
+    let observed = snapshots::with_history();
     for query in ["", "source=documents", "q=a", "q=a&source=jobs", "q=nothing-is-called-so"] {
-        for (count, link) in tallies(&list(query, &looks)) {
-            assert_eq!(names(&list(&link[1..], &looks)).len(), count, "{query}: {link}");
+        for (count, link) in tallies(&list(query, &observed)) {
+            assert_eq!(names(&list(&link[1..], &observed)).len(), count, "{query}: {link}");
         }
     }
 }
 
 #[test]
-fn a_filter_says_how_much_it_leaves_out_and_what_of_that_is_not_well() {
-    let looks = snapshots::with_history();
-    let page = list("state=stalled&source=documents", &looks);
+fn a_filtered_page_counts_excluded_leases_and_names_their_unhealthy_states() {
+    let observed = snapshots::with_history();
+    let page = list("state=stalled&source=documents", &observed);
     assert_eq!(names(&page), ["retention"]);
     assert!(page.contains("1 of 17 leases matches the filter. Among the others: 1 stalled, 3 no leader, "), "{page}");
     assert_eq!(page.matches("aria-current").count(), 1);
     assert!(page.contains(r#"<option value="documents" selected>"#));
     assert!(page.contains("Source <bdi>billing</bdi>"), "a source in trouble is shown whatever the filter");
     assert!(page.contains("<title>1 stalled "), "of the source that is asked for");
-    let page = list("q=nothing-is-called-so", &looks);
+    let page = list("q=nothing-is-called-so", &observed);
     assert!(page.contains("0 of 17 leases match the filter. Among the others: 2 stalled,"), "{page}");
 }
 
 #[test]
-fn a_source_that_is_not_there_and_what_is_not_understood_are_told() {
-    let looks = snapshots::with_history();
-    let RenderedPage { html, found } = rendered_as(&View::list("source=nope%3Cb%3E"), &looks);
+fn a_missing_source_and_ignored_parameters_are_reported() {
+    let observed = snapshots::with_history();
+    let RenderedPage { html, found } = rendered_as(&View::list("source=nope%3Cb%3E"), &observed);
     assert!(html.contains("<title>no such source "));
     assert!(!found && html.contains("No source <bdi>nope&#60;b&#62;</bdi> is configured."), "{html}");
-    let RenderedPage { html, found } = rendered_as(&View::list("state=STALLED&source=cache&stat=%3Cb%3E"), &looks);
+    let RenderedPage { html, found } = rendered_as(&View::list("state=STALLED&source=cache&stat=%3Cb%3E"), &observed);
     assert!(
-        found && html.contains("left out: a state that is none; what is neither state, source, q nor page.</p>"),
+        found
+            && html.contains(
+                "Ignored in the address: an unknown state; a parameter other than state, source, q and page.</p>"
+            ),
         "{html}"
     );
-    assert!(!list("state=stalled&q=a", &looks).contains("Not understood"));
-    assert!(!list("q=a%00b&source=%00", &looks).contains('\0'), "HTML knows no NUL");
+    assert!(!list("state=stalled&q=a", &observed).contains("Ignored in"));
+    assert!(!list("q=a%00b&source=%00", &observed).contains('\0'), "HTML knows no NUL");
 }
 
 #[test]
-fn of_a_long_name_a_list_shows_both_ends_and_its_page_all() {
+fn a_list_abridges_long_names_and_the_page_of_a_lease_does_not() {
     let (beginning, end) = ("b".repeat(300), "e".repeat(300));
     let (mut snapshot, history) = many(1);
     snapshot.leases[0].lease = format!("{beginning}{end}").into();
-    let looks = [(snapshot, history)];
-    let listed = names(&list("", &looks)).remove(0);
+    let observed = [(snapshot, history)];
+    let listed = names(&list("", &observed)).remove(0);
     assert!(listed.starts_with("bbb") && listed.ends_with("eee") && listed.chars().count() < 130, "{listed}");
     let view = View::Lease { source: "many".to_owned(), lease: format!("{beginning}{end}") };
-    assert_eq!(names(&rendered_as(&view, &looks).html), [format!("{beginning}{end}")]);
+    assert_eq!(names(&rendered_as(&view, &observed).html), [format!("{beginning}{end}")]);
 }
 
 #[test]
-fn the_oldest_due_work_is_drawn_against_its_own_limit() {
+fn the_oldest_due_work_has_a_bar_on_the_scale_of_its_own_limit() {
     let fact = |overdue_after: u64| {
         let (mut snapshot, history) = many(1);
         let status = &mut snapshot.leases[0];
@@ -198,14 +203,14 @@ fn the_oldest_due_work_is_drawn_against_its_own_limit() {
 }
 
 #[test]
-fn thirty_sources_in_the_same_trouble_take_one_banner_before_the_worst_lease() {
-    let mut looks = snapshots::with_history();
-    let (down, history) = looks.pop().unwrap();
+fn thirty_sources_with_the_same_problem_share_one_banner() {
+    let mut observed = snapshots::with_history();
+    let (down, history) = observed.pop().unwrap();
     for number in 0..30 {
         let source = format!("shard-{number:02}").into();
-        looks.push((SourceSnapshot { source, ..down.clone() }, history.clone()));
+        observed.push((SourceSnapshot { source, ..down.clone() }, history.clone()));
     }
-    let page = list("", &looks);
+    let page = list("", &observed);
     let before = page.split("<ol class=\"leases\"").next().unwrap();
     assert_eq!(before.matches("class=\"banner failed\"").count(), 1, "{before}");
     assert!(before.contains("<b>30 sources</b>") && before.contains("shard-29"), "all are in the list");
@@ -213,7 +218,7 @@ fn thirty_sources_in_the_same_trouble_take_one_banner_before_the_worst_lease() {
 }
 
 #[test]
-fn of_those_that_need_somebody_whose_work_has_not_moved_for_longest_comes_first_and_no_other_moves_about() {
+fn stalled_and_leaderless_leases_are_ordered_by_their_time_without_progress_and_others_by_name() {
     let aged = |state: State, ages: &[Age]| {
         let (mut snapshot, history) = many(ages.len());
         for (status, age) in snapshot.leases.iter_mut().zip(ages) {
@@ -235,7 +240,7 @@ fn of_those_that_need_somebody_whose_work_has_not_moved_for_longest_comes_first_
 }
 
 #[test]
-fn the_title_begins_with_the_worst() {
+fn the_title_begins_with_the_worst_state() {
     assert!(list("", &snapshots::with_history()).contains("<title>2 stalled, 1 source unreadable "));
     assert!(list("", &[many(2)]).contains("<title>2 active "));
     let mut down = snapshots::with_history().pop().unwrap();
@@ -250,38 +255,41 @@ fn the_title_begins_with_the_worst() {
 }
 
 #[test]
-fn what_is_not_of_the_time_of_the_page_says_of_when_it_is_and_its_state_and_ages_are_of_one_instant() {
-    let mut looks = snapshots::with_history();
-    looks.retain(|(snapshot, _)| ["documents", "cache"].contains(&&*snapshot.source));
+fn a_source_read_before_the_others_shows_its_own_time() {
+    let mut observed = snapshots::with_history();
+    observed.retain(|(snapshot, _)| ["documents", "cache"].contains(&&*snapshot.source));
     let at = |seconds_ago| snapshots::now().monotonic - Duration::from_secs(seconds_ago);
-    let looked = |documents: u64, unanswered: Option<u64>| {
+    let sources_of = |documents: u64, unanswered: Option<u64>| {
         let ago = [documents, 1];
-        let looks = looks.iter().zip(ago).map(|((snapshot, history), ago)| ObservedSource {
+        let observed = observed.iter().zip(ago).map(|((snapshot, history), ago)| ObservedSource {
             snapshot,
             history,
-            at: at(ago),
-            unanswered: unanswered.filter(|_| ago == documents).map(Duration::from_secs),
+            observed_at: at(ago),
+            unanswered_for: unanswered.filter(|_| ago == documents).map(Duration::from_secs),
         });
-        looks.collect::<Vec<_>>()
+        observed.collect::<Vec<_>>()
     };
-    let of_list = |looks: &[ObservedSource<'_>]| of_looks(&View::list(""), looks).html;
-    let page = of_list(&looked(1, None));
+    let of_list = |observed: &[ObservedSource<'_>]| render_view(&View::list(""), observed).html;
+    let page = of_list(&sources_of(1, None));
     assert!(page.contains("as of <time>2027-01-15 07:59:59 UTC</time>"), "of the readings, not of the answer");
     assert!(!page.contains("</bdi>, as of"), "all of one time");
-    let page = of_list(&looked(5, Some(3)));
+    let page = of_list(&sources_of(5, Some(3)));
     assert!(page.contains("as of <time>2027-01-15 07:59:59 UTC</time>"), "of the latest");
-    assert_eq!(page.matches("in <bdi>documents</bdi>, as of <time>07:59:55</time>").count(), looks[0].0.leases.len());
+    assert_eq!(
+        page.matches("in <bdi>documents</bdi>, as of <time>07:59:55</time>").count(),
+        observed[0].0.leases.len()
+    );
     assert!(!page.contains("in <bdi>cache</bdi>, as of"));
     assert!(page.contains("read in 3ms, as of 07:59:55, not answering for 3s</li>"), "{page}");
     let view = View::Lease { source: "documents".to_owned(), lease: "retention".to_owned() };
-    let page = of_looks(&view, &looked(5, None)[..1]).html;
+    let page = render_view(&view, &sources_of(5, None)[..1]).html;
     assert!(page.contains("as of <time>2027-01-15 07:59:55 UTC</time>") && !page.contains("</bdi>, as of"));
-    // Seen as stalled since 07:58:00.
+    // PeriodKind as stalled since 07:58:00.
     assert!(page.contains("for 1m55s <br>since 07:58:00"), "{page}");
 }
 
 #[test]
-fn a_store_that_does_not_answer_is_a_banner_with_a_time_that_grows() {
+fn the_banner_of_an_unanswering_store_shows_for_how_long() {
     let (snapshot, history) = snapshots::with_history().pop().unwrap();
     let at = snapshots::now().monotonic;
     for (unanswered, says) in [
@@ -292,17 +300,17 @@ fn a_store_that_does_not_answer_is_a_banner_with_a_time_that_grows() {
         let look = ObservedSource {
             snapshot: &snapshot,
             history: &history,
-            at,
-            unanswered: unanswered.map(Duration::from_millis),
+            observed_at: at,
+            unanswered_for: unanswered.map(Duration::from_millis),
         };
-        let page = of_looks(&View::list(""), &[look]).html;
+        let page = render_view(&View::list(""), &[look]).html;
         assert!(page.contains(&format!("<b>Source <bdi>billing</bdi></b> {says}")), "{page}");
     }
 }
 
 #[test]
-fn a_source_that_is_filtered_by_and_not_configured_is_named_and_the_others_can_be_chosen() {
-    let page = page(&View::list("source=%3Cb%3E"), &[], &["one", "two"], snapshots::now(), "/metrics").unwrap().html;
+fn a_filter_by_a_missing_source_names_it_and_offers_the_configured_sources() {
+    let page = render(&View::list("source=%3Cb%3E"), &[], &["one", "two"], snapshots::now(), "/metrics").unwrap().html;
     assert!(page.contains("No source <bdi>&#60;b&#62;</bdi> is configured."), "{page}");
     for choice in [r#"<option value="one">"#, r#"<option value="two">"#, r#"<option value="&#60;b&#62;" selected>"#] {
         assert!(page.contains(choice), "{choice} {page}");

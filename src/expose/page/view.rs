@@ -1,8 +1,7 @@
-//! What somebody wants to see, as the address says it.
+//! The view that an address selects.
 //!
-//! Everything that can be chosen is in the query of the address, so that a view can be reloaded, kept and sent to others.
-//! A lease is named in the query and not in the path: a name may be `..` or have slashes in it, which browsers and proxies
-//! take for something else there.
+//! Everything that can be chosen is in the query of the address, so that a view can be reloaded, bookmarked and shared. The
+//! name of a lease is in the query and not in the path, because browsers and proxies rewrite paths that contain `..` or `//`.
 
 use std::collections::BTreeSet;
 
@@ -11,59 +10,59 @@ use url::form_urlencoded::{Serializer, parse};
 use super::super::{SEVERITY, display_name::DisplayName};
 use crate::lease::{HolderToken, SourceSnapshot, State, Status};
 
-/// How many leases a page shows: few enough that it loads at once and a person still looks at it.
+/// The number of leases on a page, few enough to load at once and to read.
 pub const LEASES_PER_PAGE: usize = 100;
 
-/// What to show.
+/// What a page shows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum View {
-    /// All leases, or some.
+    /// The leases that pass the filter.
     List(Filter),
     /// One lease with its evidence.
     Lease {
-        /// The source's name.
+        /// The name of the source.
         source: String,
-        /// The lease's.
+        /// The name of the lease.
         lease: String,
     },
 }
 
-/// Which leases to show.
+/// The leases to show.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Filter {
-    /// In any of these states, in the order of [`SEVERITY`]; any at all, if there is none.
+    /// The states to show, in the order of [`SEVERITY`]; empty for all.
     states: Vec<State>,
-    /// Of this source; of any, if empty.
+    /// The source to show; empty for all.
     source: String,
-    /// With this text in what is shown of them; any, if empty.
+    /// A text that names, reasons or holders must contain; empty for all.
     text: String,
-    /// Counted from 0.
+    /// The page, from 0.
     page: usize,
-    /// What of the address means nothing here. It leaves nothing out, and the page says so.
-    not_understood: BTreeSet<&'static str>,
+    /// Parts of the address that have no meaning. They do not restrict the view; the page lists them.
+    ignored: BTreeSet<&'static str>,
 }
 
 impl View {
-    /// What `/` shows with this query.
+    /// The view of `/` with this query.
     #[must_use]
     pub fn list(query: &str) -> Self {
         Self::List(Filter::of(query))
     }
 
-    /// What `/lease` shows with this query.
+    /// The view of `/lease` with this query.
     #[must_use]
     pub fn lease(query: &str) -> Self {
-        let named = |name| parse(query.as_bytes()).find(|(key, _)| key == name).map(|(_, value)| value.into_owned());
-        Self::Lease { source: named("source").unwrap_or_default(), lease: named("lease").unwrap_or_default() }
+        let value = |name| parse(query.as_bytes()).find(|(key, _)| key == name).map(|(_, value)| value.into_owned());
+        Self::Lease { source: value("source").unwrap_or_default(), lease: value("lease").unwrap_or_default() }
     }
 
-    /// The view of `/live` with this query: that of the page whose script asks for it.
+    /// The view of `/live` with this query, which is that of the page whose script requests it.
     #[must_use]
     pub fn live(query: &str) -> Self {
         if parse(query.as_bytes()).any(|(key, _)| key == "lease") { Self::lease(query) } else { Self::list(query) }
     }
 
-    /// The only source that it shows; `None` if any may be on it.
+    /// The only source in the view; `None` if all sources are.
     #[must_use]
     pub fn source(&self) -> Option<&str> {
         match self {
@@ -72,21 +71,21 @@ impl View {
         }
     }
 
-    /// Where the main part of this view is.
+    /// The address of the `<main>` of this view.
     pub(super) fn live_link(&self) -> String {
         match self {
             Self::List(filter) => format!("live{}", filter.link()),
-            Self::Lease { source, lease } => of_lease("live", source, lease),
+            Self::Lease { source, lease } => link("live", source, lease),
         }
     }
 }
 
-/// The page of a lease.
-pub(super) fn link_to(source: &str, lease: &str) -> String {
-    of_lease("lease", source, lease)
+/// The address of the page of a lease.
+pub(super) fn lease_link(source: &str, lease: &str) -> String {
+    link("lease", source, lease)
 }
 
-fn of_lease(path: &str, source: &str, lease: &str) -> String {
+fn link(path: &str, source: &str, lease: &str) -> String {
     let query = Serializer::new(String::new()).append_pair("source", source).append_pair("lease", lease).finish();
     format!("{path}?{query}")
 }
@@ -100,16 +99,16 @@ impl Filter {
                 "state" if let Some(state) = State::ALL.into_iter().find(|state| state.as_str() == value) => {
                     states.push(state);
                 }
-                "source" if filter.source.is_empty() => filter.source = written(&value),
-                "q" => filter.text = written(value.trim()),
+                "source" if filter.source.is_empty() => filter.source = without_nul(&value),
+                "q" => filter.text = without_nul(value.trim()),
                 "page" if let Ok(page) = value.parse::<usize>() => filter.page = page.saturating_sub(1),
-                // It is not repeated: people paste into addresses what no page should show.
+                // The value itself is not shown: it may be a secret that somebody pasted by mistake.
                 key => {
-                    filter.not_understood.insert(match key {
+                    filter.ignored.insert(match key {
                         "source" => "more than one source",
-                        "state" => "a state that is none",
-                        "page" => "a page that is no number",
-                        _ => "what is neither state, source, q nor page",
+                        "state" => "an unknown state",
+                        "page" => "a page that is not a number",
+                        _ => "a parameter other than state, source, q and page",
                     });
                 }
             }
@@ -118,19 +117,19 @@ impl Filter {
         filter
     }
 
-    /// The same without what was not understood, which no address made of it says.
+    /// The same without the ignored parts, which no link contains.
     #[cfg(test)]
     pub(super) fn understood(self) -> Self {
-        Self { not_understood: BTreeSet::new(), ..self }
+        Self { ignored: BTreeSet::new(), ..self }
     }
 
-    /// What of the address means nothing here, each kind of it once.
-    pub(super) const fn not_understood(&self) -> &BTreeSet<&'static str> {
-        &self.not_understood
+    /// The kinds of ignored parts of the address.
+    pub(super) const fn ignored(&self) -> &BTreeSet<&'static str> {
+        &self.ignored
     }
 
-    /// Whether it leaves any lease out.
-    pub(super) fn is_narrow(&self) -> bool {
+    /// Whether the filter can exclude any lease.
+    pub(super) fn is_restrictive(&self) -> bool {
         !(self.states.is_empty() && self.source.is_empty() && self.text.is_empty())
     }
 
@@ -146,41 +145,45 @@ impl Filter {
         &self.text
     }
 
-    /// Whether a source is one of those that are asked for.
-    pub(super) fn asks_for(&self, snapshot: &SourceSnapshot) -> bool {
+    /// Whether the filter includes this source.
+    pub(super) fn includes_source(&self, snapshot: &SourceSnapshot) -> bool {
         self.source.is_empty() || *self.source == *snapshot.source
     }
 
-    /// The source that is asked for, if it is none of these.
-    pub(super) fn source_beside(&self, snapshots: &[&SourceSnapshot]) -> Option<&str> {
-        let is_there = snapshots.iter().any(|snapshot| self.asks_for(snapshot));
-        (!self.source.is_empty() && !is_there).then_some(&self.source)
+    /// The source of the filter, if it is none of these.
+    pub(super) fn missing_source(&self, snapshots: &[&SourceSnapshot]) -> Option<&str> {
+        let exists = snapshots.iter().any(|snapshot| self.includes_source(snapshot));
+        (!self.source.is_empty() && !exists).then_some(&self.source)
     }
 
-    /// Which page of how many, for so many leases. Beyond the last there is none.
+    /// The page to show, from 0 and at most the last, and the number of pages that this number of leases takes.
     pub(super) fn page_of(&self, leases: usize) -> (usize, usize) {
         let pages = leases.div_ceil(LEASES_PER_PAGE).max(1);
         (self.page.min(pages - 1), pages)
     }
 
-    /// Whether a lease is to be shown.
-    pub(super) fn admits(&self, snapshot: &SourceSnapshot, status: &Status) -> bool {
-        (self.states.is_empty() || self.states.contains(&status.verdict.state))
-            && self.asks_for(snapshot)
-            && (self.text.is_empty() || self.says(snapshot, status))
+    /// Whether a lease passes the filter.
+    pub(super) fn matches(&self, snapshot: &SourceSnapshot, status: &Status) -> bool {
+        self.matches_state(status)
+            && self.includes_source(snapshot)
+            && (self.text.is_empty() || self.matches_text(snapshot, status))
     }
 
-    /// Whether the text is in the names of the lease or the source, in the reason, or in a holder's token.
-    fn says(&self, snapshot: &SourceSnapshot, status: &Status) -> bool {
+    /// Whether the state of a lease passes the filter.
+    pub(super) fn matches_state(&self, status: &Status) -> bool {
+        self.states.is_empty() || self.states.contains(&status.verdict.state)
+    }
+
+    /// Whether the text is in the name of the lease or the source, in the reason, or in the token of a holder.
+    fn matches_text(&self, snapshot: &SourceSnapshot, status: &Status) -> bool {
         let text = self.text.to_lowercase();
-        let has = |shown: &str| shown.to_lowercase().contains(&text);
-        let holder = |token: &HolderToken| has(&token.to_string());
-        let held_by = || status.holder().is_some_and(|found| found.token.iter().chain(&*found.others).any(holder));
-        has(&status.lease)
-            || has(&DisplayName(&status.lease).to_string())
-            || has(&snapshot.source)
-            || has(status.verdict.reason.as_str())
-            || held_by()
+        let contains = |shown: &str| shown.to_lowercase().contains(&text);
+        let is_match = |token: &HolderToken| contains(token.as_str());
+        contains(&status.lease)
+            || contains(&DisplayName(&status.lease).to_string())
+            || contains(&snapshot.source)
+            || contains(status.verdict.reason.as_str())
+            || status.holder().is_some_and(|holder| holder.token.iter().chain(&*holder.others).any(is_match))
     }
 
     /// The address of this view, relative to the page.
@@ -198,25 +201,25 @@ impl Filter {
         query.finish()
     }
 
-    /// The same with this state chosen, or no longer. It begins with the first page.
+    /// The first page of the same filter with this state added, or removed if it is there.
     pub(super) fn toggled(&self, state: State) -> Self {
-        let chosen = |other: &State| self.states.contains(other) != (*other == state);
-        Self { states: SEVERITY.into_iter().filter(chosen).collect(), page: 0, ..self.clone() }
+        let selected = |other: &State| self.states.contains(other) != (*other == state);
+        Self { states: SEVERITY.into_iter().filter(selected).collect(), page: 0, ..self.clone() }
     }
 
-    /// The same, whatever the state.
+    /// The same filter for all states.
     pub(super) fn in_any_state(&self) -> Self {
         Self { states: Vec::new(), ..self.clone() }
     }
 
-    /// The same on another page, counted from 0.
+    /// The same filter at another page, from 0.
     pub(super) fn at_page(&self, page: usize) -> Self {
         Self { page, ..self.clone() }
     }
 }
 
-/// A text as a page can hold it: HTML knows no NUL.
-fn written(text: &str) -> String {
+/// Replaces NUL, which HTML does not allow.
+fn without_nul(text: &str) -> String {
     text.replace('\0', "\u{fffd}")
 }
 
@@ -230,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn a_query_and_the_address_made_of_it_say_the_same() {
+    fn the_link_of_a_filter_gives_the_same_filter() {
         for (query, link) in [
             ("", "?"),
             ("any=thing&state=nonsense&page=x&page=-1&page=0&page=1", "?"),
@@ -249,24 +252,24 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_understood_is_told_once_and_never_repeated() {
-        let told = |query: &str| Vec::from_iter(filter(query).not_understood);
-        assert_eq!(told("state=stalled&source=a&q=b&page=2"), [""; 0]);
-        assert_eq!(told("state=STALLED&state=x&page=x"), ["a page that is no number", "a state that is none"]);
-        assert_eq!(told("any=thing&planted"), ["what is neither state, source, q nor page"]);
+    fn each_kind_of_ignored_parameter_is_listed_once_and_without_its_value() {
+        let ignored = |query: &str| Vec::from_iter(filter(query).ignored);
+        assert_eq!(ignored("state=stalled&source=a&q=b&page=2"), [""; 0]);
+        assert_eq!(ignored("state=STALLED&state=x&page=x"), ["a page that is not a number", "an unknown state"]);
+        assert_eq!(ignored("any=thing&planted"), ["a parameter other than state, source, q and page"]);
     }
 
     #[test]
-    fn a_filter_admits_what_it_says() {
+    fn a_filter_matches_by_state_source_and_text() {
         let snapshots = snapshots::all();
-        let admitted = |query: &str| -> Vec<String> {
+        let matching = |query: &str| -> Vec<String> {
             let filter = filter(query);
             let leases =
                 snapshots.iter().flat_map(|snapshot| snapshot.leases.iter().map(move |lease| (snapshot, lease)));
-            let admitted = leases.filter(|(snapshot, lease)| filter.admits(snapshot, lease));
-            admitted.map(|(_, lease)| lease.lease.to_string()).collect()
+            let matching = leases.filter(|(snapshot, lease)| filter.matches(snapshot, lease));
+            matching.map(|(_, lease)| lease.lease.to_string()).collect()
         };
-        let all = admitted("").len();
+        let all = matching("").len();
         for (query, expected) in [
             ("state=stalled", &["retention", "tags"][..]),
             ("state=stalled&source=cache", &["tags"]),
@@ -280,19 +283,19 @@ mod tests {
             ("q=%3Cscript", &[snapshots::HOSTILE_NAME]),
             ("q=worker-a", &[]),
         ] {
-            assert_eq!(admitted(query), expected, "{query}");
+            assert_eq!(matching(query), expected, "{query}");
         }
         let token = snapshots[0].leases.iter().find_map(|lease| lease.holder()?.token.as_ref()).unwrap().to_string();
-        let held = admitted(&format!("q={}", token[..9].to_uppercase()));
+        let held = matching(&format!("q={}", token[..9].to_uppercase()));
         assert!(held.contains(&"retention".to_owned()) && held.len() < all, "{held:?}");
     }
 
     #[test]
-    fn choosing_a_state_again_takes_the_choice_back_and_begins_with_the_first_page() {
-        let chosen = filter("state=idle&q=a&page=4");
-        assert_eq!(chosen.toggled(State::Stalled).link(), "?state=stalled&state=idle&q=a");
-        assert_eq!(chosen.toggled(State::Idle).link(), "?q=a");
-        assert_eq!(chosen.at_page(0).link(), "?state=idle&q=a");
+    fn toggling_a_selected_state_removes_it_and_returns_to_the_first_page() {
+        let selected = filter("state=idle&q=a&page=4");
+        assert_eq!(selected.toggled(State::Stalled).link(), "?state=stalled&state=idle&q=a");
+        assert_eq!(selected.toggled(State::Idle).link(), "?q=a");
+        assert_eq!(selected.at_page(0).link(), "?state=idle&q=a");
     }
 
     #[test]
@@ -307,7 +310,7 @@ mod tests {
     #[test]
     fn a_lease_is_named_by_the_query_whatever_its_name() {
         for name in ["a", "a/b", "..", "a b&c=d", "%2e", "\u{202e}é", snapshots::HOSTILE_NAME] {
-            let link = link_to("s/1", name);
+            let link = lease_link("s/1", name);
             let (path, query) = link.split_once('?').unwrap();
             assert_eq!(path, "lease");
             let view = View::lease(query);

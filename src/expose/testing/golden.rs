@@ -1,8 +1,8 @@
-//! Whole outputs compared with files under `tests/golden/`; `UPDATE_GOLDEN=1 cargo test` rewrites them.
+//! Comparison of whole outputs with the files under `tests/golden/`. `UPDATE_GOLDEN=1 cargo test` rewrites these files.
 
 use std::path::Path;
 
-/// Compares an output with the file of that name.
+/// Compares an output with the golden file of this name.
 pub(crate) fn assert_matches(name: &str, output: &str) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden").join(name);
     if std::env::var_os("UPDATE_GOLDEN").is_some() {

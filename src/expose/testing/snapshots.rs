@@ -1,6 +1,6 @@
-//! One fixed set of snapshots that has every state, for tests of renderings.
+//! A fixed set of snapshots with leases in every state.
 //!
-//! Each source is read 29 times at intervals of 15 s, so that memory has something to remember; all times are fixed.
+//! Each source is read 29 times at intervals of 15 s, so that trackers and histories have content. All times are fixed.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,7 +14,7 @@ use crate::lease::{
 
 /// The store's clock at the last reading, in Unix seconds: 2027-01-15T08:00:00Z.
 pub(crate) const NOW: i64 = 1_800_000_000;
-/// A name that tries everything at once.
+/// A name with markup, a line feed, template syntax and direction marks.
 pub(crate) const HOSTILE_NAME: &str = "\"><script>alert('1')</script>\n{{7*7}}\u{202e}gnp.\u{200f}&amp;😀";
 
 /// How long each reading took.
@@ -30,12 +30,12 @@ pub(crate) fn all() -> Vec<SourceSnapshot> {
     with_history().into_iter().map(|(snapshot, _)| snapshot).collect()
 }
 
-/// The same with what the looks until then showed. For a while nobody looked at `jobs`.
+/// The same snapshots with the histories of their sources. `jobs` was not observed for a while.
 pub(crate) fn with_history() -> Vec<(SourceSnapshot, History)> {
     vec![documents(), cache(), jobs(), workers(), billing()]
 }
 
-/// When the last reading was.
+/// The time of the last reading.
 pub(crate) fn now() -> PageClock {
     PageClock { unix_seconds: 1_800_000_000.0, monotonic: Duration::from_secs(UPTIME.unsigned_abs()) }
 }
@@ -61,7 +61,7 @@ pub(crate) fn many(leases: usize) -> SourceSnapshot {
 
 fn documents() -> (SourceSnapshot, History) {
     let mut evaluator = evaluator("documents", Kind::Standing, Clock::Store);
-    watched(always, |now, last| {
+    observed(always, |now, last| {
         let mut rows = vec![
             LeaseRecord {
                 due: Some(3),
@@ -80,14 +80,14 @@ fn documents() -> (SourceSnapshot, History) {
                 ..held("webhooks", 5, NOW - 9_000, (now - 2).min(NOW - 110), (now - 4).min(NOW - 130), 5)
             },
             LeaseRecord { holder: None, expires_at: None, ..held("mailer", 12, NOW - 5_000, NOW - 600, NOW - 620, 12) },
-            // An election that the new leader won 20 s ago, with nothing done yet.
+            // A new leader acquired the lease 20 s ago, and has made no progress yet.
             if now < NOW - 20 {
                 held("thumbnails", 8, NOW - 9_000, now - 1, (now - 2).min(NOW - 50), 8)
             } else {
                 let row = held("thumbnails", 9, NOW - 20, now - 1, NOW - 50, 8);
                 LeaseRecord { holder: Some("worker-b".into()), due: Some(2), oldest_due_at: time(NOW - 40), ..row }
             },
-            // A restored backup: the epoch goes back.
+            // The store was restored from a backup, so the epoch goes backwards.
             {
                 let epoch = if last { 30 } else { 31 };
                 held("compaction", epoch, NOW - 40_000, now - 2, now - 9, epoch)
@@ -109,7 +109,7 @@ fn documents() -> (SourceSnapshot, History) {
     })
 }
 
-/// Leases whose progress is a cursor without a time: only watching dates it.
+/// Leases whose progress is a cursor without a time, so that its age follows from observation only.
 fn cache() -> (SourceSnapshot, History) {
     let columns = [
         Column::StoreNow,
@@ -122,7 +122,7 @@ fn cache() -> (SourceSnapshot, History) {
     ];
     let columns = columns.into_iter().collect();
     let mut evaluator = evaluator("cache", Kind::Standing, Clock::Store);
-    watched(always, |now, _| {
+    observed(always, |now, _| {
         let row = |lease: &str, epoch, cursor| LeaseRecord {
             ttl: Some(Duration::from_secs(30)),
             progress_cursor: Some(Cursor::Number(cursor)),
@@ -141,7 +141,7 @@ fn jobs() -> (SourceSnapshot, History) {
     use Column::{AcquiredAt, Due, ExpiresAt, Holder, Lease, OldestDueAt, ProgressAt, StoreNow};
     let columns = [StoreNow, Lease, Holder, AcquiredAt, ExpiresAt, ProgressAt, Due, OldestDueAt].into_iter().collect();
     let mut evaluator = evaluator("jobs", Kind::Claim, Clock::Holder);
-    watched(
+    observed(
         |step| !(9..19).contains(&step),
         |now, _| {
             let job = |lease: &str| LeaseRecord { lease: Some(lease.into()), ..LeaseRecord::default() };
@@ -172,7 +172,7 @@ fn workers() -> (SourceSnapshot, History) {
     use Column::{Holder, Lease, ProgressAt, RenewedAt, StoreNow, TtlSeconds};
     let columns = [StoreNow, Lease, Holder, RenewedAt, TtlSeconds, ProgressAt].into_iter().collect();
     let mut evaluator = evaluator("workers", Kind::Registry, Clock::Holder);
-    watched(always, |now, _| {
+    observed(always, |now, _| {
         let beat = |holder: &str, renewed: i64| LeaseRecord {
             lease: Some("scheduler".into()),
             holder: Some(holder.into()),
@@ -186,24 +186,24 @@ fn workers() -> (SourceSnapshot, History) {
     })
 }
 
-/// Reads 29 times and gives the last snapshot, and what the readings showed that somebody looked at.
-fn watched(
-    looked_at: impl Fn(i64) -> bool,
+/// Reads 29 times. Returns the last snapshot, and the history of those readings for which `is_observed` holds.
+fn observed(
+    is_observed: impl Fn(i64) -> bool,
     mut read: impl FnMut(i64, bool) -> SourceSnapshot,
 ) -> (SourceSnapshot, History) {
     let mut history = History::default();
-    let mut look = |step: i64| {
+    let mut observe = |step: i64| {
         let now = NOW - step * INTERVAL;
         let snapshot = read(now, step == 0);
-        if looked_at(step) {
+        if is_observed(step) {
             history.record(&snapshot, at(now).end);
         }
         snapshot
     };
     for step in (1..READINGS).rev() {
-        look(step);
+        observe(step);
     }
-    (look(0), history)
+    (observe(0), history)
 }
 
 const fn always(_: i64) -> bool {
@@ -218,7 +218,7 @@ fn evaluator(source: &str, kind: Kind, clock: Clock) -> SourceEvaluator {
         max_leases: Rules::MAX_LEASES,
         resolution: Duration::ZERO,
     };
-    SourceEvaluator::new(source.into(), rules, TokenKey::new(b"a fixed key"), Arc::new(Fixed(source.into())))
+    SourceEvaluator::new(source.into(), rules, TokenKey::new(b"a fixed key"), Arc::new(FixedPolicies(source.into())))
 }
 
 fn reading(now: i64, columns: Columns, accepted: Vec<LeaseRecord>) -> Reading {
@@ -231,7 +231,7 @@ fn reading(now: i64, columns: Columns, accepted: Vec<LeaseRecord>) -> Reading {
     }
 }
 
-/// A row of a lease that is held for another 13 s or so.
+/// A row of a lease that expires in about 13 s.
 fn held(lease: &str, epoch: u64, acquired: i64, renewed: i64, progress: i64, progress_epoch: u64) -> LeaseRecord {
     LeaseRecord {
         lease: Some(lease.into()),
@@ -250,16 +250,16 @@ fn time(seconds: i64) -> Option<StoreTime> {
     StoreTime::from_unix_seconds(seconds).ok()
 }
 
-/// The exporter's monotonic clock at a reading, which takes 3 ms.
+/// The exporter's monotonic clock during a reading, which takes 3 ms.
 fn at(now: i64) -> ReadInterval {
     let began = Duration::from_secs(now.abs_diff(NOW - UPTIME));
     ReadInterval { start: began, end: began + Duration::from_millis(3) }
 }
 
 #[derive(Debug)]
-struct Fixed(Arc<str>);
+struct FixedPolicies(Arc<str>);
 
-impl Policies for Fixed {
+impl Policies for FixedPolicies {
     fn policy(&self, lease: &str) -> Arc<Policy> {
         let policy = Policy::default();
         Arc::new(match lease {

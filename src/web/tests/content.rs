@@ -8,7 +8,7 @@ use tokio::sync::Semaphore;
 use tokio::time::Instant;
 
 use crate::expose::Encoding;
-use crate::expose::metrics::gzip;
+use crate::expose::gzip;
 use crate::expose::testing::snapshots;
 use crate::history::History;
 use crate::observer::{CachedReading, EncodedText, NotConfigured, PartialView, SourceSelection, WaitLimit};
@@ -96,7 +96,7 @@ impl Content for Fake {
         let encoding = scrape.encoding;
         *self.last.lock().unwrap() = Some(scrape);
         match encoding {
-            Encoding::GzipRequired => Ok(EncodedText::Gzip(gzip(&self.metrics).unwrap())),
+            Encoding::GzipRequired => Ok(EncodedText::Gzip(gzip::stream([], &self.metrics).unwrap())),
             Encoding::Gzip | Encoding::Identity if self.anew => {
                 Ok(EncodedText::Plain(self.metrics.iter().map(|piece| Bytes::copy_from_slice(piece)).collect()))
             }

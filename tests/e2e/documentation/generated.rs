@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use lease_exporter::expose::page::Advice;
-use lease_exporter::expose::{CATALOGUE, FamilyType, Format, LeaseSamples, Samples, SourceSamples};
+use lease_exporter::expose::{CATALOGUE, FamilyType, Format};
 use lease_exporter::lease::{
     Alert, Anomaly, Authority, Clock, Column, Kind, ProgressState, ReadFailure, Reason, RecordFault, State,
 };
@@ -135,22 +135,14 @@ fn advice() -> String {
 
 /// The name, type, labels and help of every family.
 fn families() -> Vec<[String; 4]> {
-    let labels = |samples: &Samples| match samples {
-        Samples::Lease(LeaseSamples::StateSet(..)) => "`state`".to_owned(),
-        Samples::Lease(LeaseSamples::LabelEnum(label, ..) | LeaseSamples::Counters(label, ..))
-        | Samples::Source(SourceSamples::LabelEnum(label, ..) | SourceSamples::Counters(label, ..)) => code(label),
-        Samples::Lease(LeaseSamples::HolderTokens) => "`holder`".to_owned(),
-        Samples::Lease(LeaseSamples::EnabledAlerts) => "`alert`".to_owned(),
-        Samples::Lease(LeaseSamples::Float(_) | LeaseSamples::Integer(_))
-        | Samples::Source(SourceSamples::Float(_) | SourceSamples::Integer(_)) => String::new(),
-    };
     let type_name = |family_type: FamilyType| match family_type {
         FamilyType::Gauge => "gauge",
         FamilyType::Counter => "counter",
         FamilyType::Info => "info",
     };
     let of_catalogue = CATALOGUE.iter().map(|family| {
-        [code(family.name), type_name(family.family_type()).to_owned(), labels(&family.samples), family.help.to_owned()]
+        let label = family.label().map(code).unwrap_or_default();
+        [code(family.name), type_name(family.family_type()).to_owned(), label, family.help.to_owned()]
     });
     of_catalogue.chain(own_families()).collect()
 }

@@ -68,7 +68,7 @@ fn page_reports_a_failed_reading_and_then_shows_a_gap() {
     browser.until("the gap to show", "document.querySelector('.seen .gap') !== null");
     browser.until("the page to be live again", "!document.body.classList.contains('old')");
     let seen = browser.text("[...document.querySelectorAll('.seen b')].map(seen => seen.textContent).join()");
-    assert_eq!(seen, "active (progressing),nobody looked,active (progressing)");
+    assert_eq!(seen, "active (progressing),not observed,active (progressing)");
     let open = browser.value(
         "(([one, other]) => other.getBoundingClientRect().left - one.getBoundingClientRect().right) \
          (document.querySelectorAll('.strip rect:not(.floor)'))",

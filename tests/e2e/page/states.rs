@@ -190,7 +190,7 @@ fn a_source_that_is_not_configured_is_not_an_empty_page() {
     browser.open(&fixture.address("/?source=nope&state=Stalled"));
     let text = browser.text("document.body.innerText");
     assert!(
-        text.contains("No source nope is configured.") && text.contains("left out: a state that is none."),
+        text.contains("No source nope is configured.") && text.contains("Ignored in the address: an unknown state."),
         "{text}"
     );
     browser.until("it to be renewed", "answers > 0");
