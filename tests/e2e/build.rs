@@ -1,4 +1,4 @@
-//! What a build says of where it comes from: tried on a small package that is built as the exporter is.
+//! The build information, tested on a small package that is built as the exporter is.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -1,4 +1,4 @@
-//! A store that is changed under the exporter's open connection.
+//! SQLite files that change while the exporter has them open.
 
 use std::fs;
 

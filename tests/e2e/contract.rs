@@ -1,4 +1,4 @@
-//! The reading contract of a `query`: every deviation is told by name, to whoever checks and in the log.
+//! The query contract: `check` and the log name every deviation.
 
 use super::harness::store::{STEADY, database, folder};
 use super::harness::{Exporter, check};

@@ -1,4 +1,4 @@
-//! A store that is not there, not whole, not free: unknown with the reason, and known again at the next scrape.
+//! SQLite files that are missing, damaged or locked: the lease is unknown with a reason, and known again afterwards.
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;

@@ -1,4 +1,4 @@
-//! Files that the configuration names, and that are not what they should be: none holds up more than what needs it.
+//! Files named by the configuration that are no regular files. They delay only what needs them.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;

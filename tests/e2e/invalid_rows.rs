@@ -1,4 +1,4 @@
-//! Rows that nobody in their right mind would write: each costs its own lease alone, and nothing is made up for it.
+//! Rows with extreme or invalid values. Each affects only its own lease.
 
 use rusqlite::Connection;
 use tempfile::TempDir;

@@ -1,4 +1,4 @@
-//! More than anyone should have, and more at once than anyone should ask for.
+//! Sources and requests beyond the limits.
 
 use std::path::Path;
 

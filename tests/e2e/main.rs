@@ -1,4 +1,4 @@
-//! End to end: the program itself as a process, on SQLite files, over HTTP.
+//! End-to-end tests: the program runs as a process and is asked over HTTP.
 //!
 //! Every test has a folder of its own and ports that the system gives, and ends the processes that it started even when
 //! it fails. Nothing waits for a fixed time where it can wait for what it needs.

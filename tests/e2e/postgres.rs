@@ -1,4 +1,4 @@
-//! PostgreSQL as a store: the contract, hostile rows, what only PostgreSQL has, and what it costs the server.
+//! PostgreSQL as a store: the contract, invalid rows, special features, and the load on the server.
 
 mod access;
 mod contract;

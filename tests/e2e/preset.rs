@@ -1,4 +1,4 @@
-//! The reference preset on tables that lost their checks: whatever is in them costs its own lease alone.
+//! The reference preset on tables without constraints: an invalid value affects only its own lease.
 
 use std::path::Path;
 

@@ -1,4 +1,4 @@
-//! The proxy that the tests of faults stand on does what it says.
+//! Tests of the fault-injecting proxy.
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};

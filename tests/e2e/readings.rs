@@ -1,4 +1,4 @@
-//! One reading for all who ask, however long each of them can wait.
+//! Requests with different timeouts share one reading.
 
 use std::path::Path;
 use std::thread;

@@ -1,4 +1,4 @@
-//! The story that the exporter exists to tell: real schedulers on one file, watched over HTTP.
+//! Real schedulers on one SQLite file, observed over HTTP: take-over, stall and recovery.
 
 use std::collections::BTreeMap;
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! The same story on servers: two schedulers that know nothing of each other but what the store says, and one exporter.
+//! Two schedulers and the exporter on database servers: take-over, stall and recovery.
 
 use std::collections::BTreeMap;
 use std::path::Path;

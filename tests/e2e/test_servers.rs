@@ -1,4 +1,4 @@
-//! The servers that the other tests stand on: they answer, break as asked, and leave nothing behind.
+//! Tests of the servers that other tests use: they answer, fail on request, and leave nothing behind.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;

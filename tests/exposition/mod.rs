@@ -1,4 +1,4 @@
-//! A page of metrics, read without leniency: as both text formats say it, and nothing that they only allow.
+//! A strict parser of metrics pages. It accepts what both text formats require and nothing that they only tolerate.
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,4 @@
-//! Airflow: schedulers that beat side by side, and tasks that start.
+//! Airflow: concurrent schedulers with heartbeats, and tasks that start.
 
 use super::cases::{Case, Sql, System, case, with_zone};
 

@@ -1,4 +1,4 @@
-//! What a system stored, and what must be said of it.
+//! Cases: stored rows and the expected state and reason.
 
 use super::servers::{self, Database};
 use super::source_reader::{SourceReader, configuration};

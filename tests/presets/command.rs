@@ -1,4 +1,4 @@
-//! `lease-exporter presets`: what it prints is right as it stands.
+//! `lease-exporter presets`: the printed commands and configurations are valid.
 
 use std::path::Path;
 use std::process::{Command, Output};

@@ -1,4 +1,4 @@
-//! The rights that a preset prints are enough, and none of them is one too many.
+//! The rights that a preset prints are sufficient, and each is necessary.
 
 use std::fs;
 use std::process::Command;

@@ -1,4 +1,4 @@
-//! RedBeat: a lock that beat extends with each tick, and a schedule whose lowest score it puts off.
+//! RedBeat: a lock that beat extends with each tick, and a schedule whose lowest score it moves.
 
 use lease_exporter::lease::Anomaly;
 use lease_exporter::preset::Preset;

@@ -1,4 +1,4 @@
-//! River: who leads, and whether jobs are made available when their time has come.
+//! River: the leader, and the jobs that it makes available when they are due.
 
 use super::cases::{Case, Sql, System, case, with_zone};
 use super::servers;

@@ -1,4 +1,4 @@
-//! ShedLock: a lock for each task, whose last start is all that the table tells.
+//! ShedLock: one lock for each task. The table has only the last start.
 
 use std::time::Duration;
 

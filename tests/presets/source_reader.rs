@@ -1,4 +1,4 @@
-//! SourceReader at a source, the exporter's own way from its configuration on, in this process.
+//! Reads a source in this process, from its configuration to its statuses.
 
 use std::path::Path;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! The zone of a server, a database or a session changes nothing of what is said.
+//! The time zone of a server, a database or a session does not change the result.
 
 use super::airflow::Version;
 use super::cases::{Case, Sql, System};

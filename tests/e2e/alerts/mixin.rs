@@ -1,4 +1,4 @@
-//! The mixin says the same as the files, and what it is configured to say holds together.
+//! The mixin renders to the shipped files, and other configurations of it are consistent.
 
 use std::path::Path;
 use std::process::Command;

@@ -1,4 +1,4 @@
-//! The tests of the rules notice when a part of the rules is taken out.
+//! The tests of the alert rules fail if any part of a rule is removed.
 
 use super::files::{ALERTS, Copy, RULES, text};
 use super::promtool::run;

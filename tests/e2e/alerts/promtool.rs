@@ -1,4 +1,4 @@
-//! What promtool says of the rules and of their tests.
+//! Checks of the rules and their tests by promtool.
 
 use std::path::Path;
 use std::process::Command;

@@ -1,4 +1,4 @@
-//! Exit codes: each that the help names occurs, and no other.
+//! Exit codes: each code that the help names occurs, and no other.
 
 use std::collections::BTreeSet;
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! Manual pages and completions: of use in what reads them.
+//! Manual pages and completions, tested in the programs that read them.
 
 use std::fs;
 use std::process::Command;

@@ -1,4 +1,4 @@
-//! The command line: what it says, and with which exit code.
+//! The command line: output and exit codes.
 
 mod exits;
 mod help;

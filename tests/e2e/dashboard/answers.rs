@@ -1,4 +1,4 @@
-//! Every query of every panel is answered by a real Prometheus, with its variables as Grafana puts them in.
+//! A real Prometheus answers every query of every panel, with variables replaced as Grafana replaces them.
 
 use std::collections::BTreeSet;
 

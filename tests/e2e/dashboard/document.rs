@@ -1,4 +1,4 @@
-//! The dashboard's file, read as far as the tests need it.
+//! The part of the dashboard file that the tests need.
 
 use serde_json::Value;
 

@@ -1,4 +1,4 @@
-//! What the dashboard is asked about: the demo, and beside it leases whose names are hard on a query.
+//! The data for the dashboard: the demo, and leases with names that need escaping.
 
 use std::net::SocketAddr;
 

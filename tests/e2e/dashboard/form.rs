@@ -1,4 +1,4 @@
-//! What Grafana would refuse or draw wrongly is not in the file.
+//! The dashboard file has nothing that Grafana would refuse or draw wrongly.
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,4 @@
-//! What Grafana makes of a query before it asks Prometheus.
+//! Replaces variables in a query as Grafana does.
 
 /// What somebody chose of a variable that allows several values.
 #[derive(Clone, Copy, Debug)]

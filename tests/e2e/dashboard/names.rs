@@ -1,4 +1,4 @@
-//! No query names a metric that does not exist.
+//! Every metric in a query exists.
 
 use std::collections::BTreeSet;
 

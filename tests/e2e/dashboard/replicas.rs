@@ -1,4 +1,4 @@
-//! What the queries make of several exporters that report one lease and do not agree, told by promtool.
+//! Results of the queries if several exporters disagree about a lease, by promtool.
 
 use std::process::Command;
 

@@ -1,4 +1,4 @@
-//! What is asked for is what comes.
+//! Content negotiation: the response has the requested format.
 
 use super::{OPEN_METRICS, PROMETHEUS_2_42, Served, TEXT, series};
 use crate::harness::{http, promtool};

@@ -1,4 +1,4 @@
-//! The official parser of OpenMetrics reads what is served.
+//! The reference parser of OpenMetrics reads the served text.
 
 use std::collections::BTreeSet;
 

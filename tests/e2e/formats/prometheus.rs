@@ -1,4 +1,4 @@
-//! A real Prometheus stores the same whichever format it scrapes.
+//! A real Prometheus stores the same samples from each format.
 
 use std::collections::BTreeMap;
 

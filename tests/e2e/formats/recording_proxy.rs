@@ -1,4 +1,4 @@
-//! A way to the exporter that notes what is asked for, and may ask for another format in its place.
+//! A proxy that records requests, and can replace the requested format.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};

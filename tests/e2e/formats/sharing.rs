@@ -1,4 +1,4 @@
-//! Many who scrape at once share one reading, one rendering and one compression.
+//! Concurrent scrapes share one reading, one rendering and one compression.
 
 use std::sync::Barrier;
 use std::thread;

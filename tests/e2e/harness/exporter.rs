@@ -1,4 +1,4 @@
-//! The exporter as a process, and its other commands.
+//! The exporter and its other commands as processes.
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -11,7 +11,7 @@ use super::metrics::Metrics;
 use super::process::{Finished, Process, command};
 use super::{eventually, now};
 
-/// A folder with a configuration in it, and an exporter that serves.
+/// A running exporter.
 pub(crate) struct Exporter {
     process: Process,
     address: SocketAddr,
@@ -25,44 +25,44 @@ pub(crate) fn configure(folder: &Path, yaml: &str) -> PathBuf {
 }
 
 impl Exporter {
-    /// Starts one with this configuration, written into this folder.
+    /// Starts an exporter with a configuration, which is written into the folder.
     pub(crate) fn start(folder: &Path, yaml: &str) -> Self {
         Self::start_with(folder, yaml, &[])
     }
 
-    /// Starts one with further arguments.
+    /// Starts an exporter with further arguments.
     pub(crate) fn start_with(folder: &Path, yaml: &str, more: &[&str]) -> Self {
         let config = format!("--config.file={}", configure(folder, yaml).display());
         let listen = "--web.listen-address=127.0.0.1:0";
         Self::started(Process::start(command([config.as_str(), listen].iter().chain(more))))
     }
 
-    /// One that was started, once it listens.
+    /// Waits until a started exporter listens.
     pub(crate) fn started(process: Process) -> Self {
         let line = process.stderr.wait_for("listening");
-        // `address=127.0.0.1:1234` or `"address":"127.0.0.1:1234"`, and more may follow.
+        // `address=127.0.0.1:1234` or `"address":"127.0.0.1:1234"`, possibly with further fields.
         let at = line.find("127.0.0.1:").unwrap_or_else(|| panic!("no address in {line:?}"));
         let address = line[at..].split(['"', ' ', ',']).next().unwrap_or_default();
         let address = address.parse().unwrap_or_else(|_| panic!("no address in {line:?}"));
         Self { process, address }
     }
 
-    /// Where it listens.
+    /// The address of the listener.
     pub(crate) fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// Asks for a path.
+    /// Sends a GET request.
     pub(crate) fn get(&self, path: &str) -> Reply {
         http::get(self.address, path, &[])
     }
 
-    /// Scrapes it as Prometheus does.
+    /// Scrapes the exporter as Prometheus does.
     pub(crate) fn scrape(&self) -> Metrics {
         self.scrape_within(None)
     }
 
-    /// Scrapes it as a Prometheus does that gives it so many seconds.
+    /// Scrapes the exporter as Prometheus does, with a scrape timeout in seconds.
     pub(crate) fn scrape_within(&self, seconds: Option<f64>) -> Metrics {
         let header = seconds.map(|seconds| ("X-Prometheus-Scrape-Timeout-Seconds", seconds.to_string()));
         let reply = http::get(self.address, "/metrics", header.as_slice());
@@ -70,7 +70,7 @@ impl Exporter {
         Metrics::parse(&reply.body)
     }
 
-    /// Scrapes until this holds, and gives the scrape that it holds for.
+    /// Scrapes until a condition holds, and returns the scrape for which it holds.
     pub(crate) fn scrape_until(&self, what: &str, holds: impl Fn(&Metrics) -> bool) -> Metrics {
         let mut last = String::new();
         let what = format!("{what} at {:?}", self.address);
@@ -86,35 +86,35 @@ impl Exporter {
         })
     }
 
-    /// Scrapes until the lease is in this state for this reason.
+    /// Scrapes until the lease has the state and the reason.
     pub(crate) fn until(&self, source: &str, lease: &str, state: &str, reason: &str) -> Metrics {
         self.scrape_until(&format!("{lease} to be {state}/{reason}"), |metrics| {
             metrics.says(source, lease) == Some((state, reason))
         })
     }
 
-    /// What it has logged so far.
+    /// The log so far.
     pub(crate) fn log(&self) -> String {
         self.process.stderr.text()
     }
 
-    /// The stream that it logs to.
+    /// The process.
     pub(crate) fn process(&self) -> &Process {
         &self.process
     }
 
-    /// Asks it to end, as a service manager does, and waits until it has.
+    /// Sends SIGTERM, as a service manager does, and waits for the end.
     pub(crate) fn stop(self) -> Finished {
         self.stop_by(Signal::TERM)
     }
 
-    /// Sends it a signal that ends it, and waits until it has.
+    /// Sends a signal that ends the exporter, and waits for the end.
     pub(crate) fn stop_by(self, signal: Signal) -> Finished {
         self.process.signal(signal);
         self.process.finish()
     }
 
-    /// Many requests at the same moment.
+    /// Sends concurrent requests.
     pub(crate) fn get_at_once(&self, path: &str, times: usize) -> Vec<Reply> {
         let barrier = std::sync::Barrier::new(times);
         thread::scope(|scope| {

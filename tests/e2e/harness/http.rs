@@ -1,4 +1,4 @@
-//! As little HTTP as a scrape needs.
+//! A minimal HTTP client.
 
 use std::fmt::Write as _;
 use std::io::{self, Read, Write};
@@ -11,15 +11,15 @@ use super::{PATIENCE, now};
 pub(crate) struct Reply {
     pub(crate) status: u16,
     headers: Vec<(String, String)>,
-    /// Uncompressed.
+    /// The body without its compression.
     pub(crate) body: String,
-    /// How long the body was as it came.
+    /// The length of the body as transferred.
     pub(crate) length: usize,
-    /// How long it took.
+    /// The duration of the request.
     pub(crate) took: Duration,
 }
 
-/// Asks for a path, on a connection of its own.
+/// Sends a GET request on a new connection.
 pub(crate) fn get(address: SocketAddr, path: &str, headers: &[(&str, String)]) -> Reply {
     let began = now();
     let mut stream = TcpStream::connect_timeout(&address, PATIENCE).unwrap();
@@ -33,7 +33,7 @@ pub(crate) fn get(address: SocketAddr, path: &str, headers: &[(&str, String)]) -
     Reply { took: now() - began, ..reply }
 }
 
-/// Reads the answer, which must be whole, to a request that closes its connection.
+/// Reads a complete response, after which the server closes the connection.
 pub(crate) fn answer(mut stream: TcpStream) -> Reply {
     let began = now();
     stream.set_read_timeout(Some(PATIENCE)).unwrap();
@@ -68,7 +68,7 @@ pub(crate) fn answer(mut stream: TcpStream) -> Reply {
     Reply { took: now() - began, ..reply }
 }
 
-/// Reads a body that comes in chunks to its end, and nothing that follows it.
+/// Reads a chunked body, and nothing after it.
 pub(crate) fn read_chunks(sent: &mut (impl Read + ?Sized)) -> io::Result<Vec<u8>> {
     let mut body = Vec::new();
     loop {
@@ -93,7 +93,7 @@ pub(crate) fn read_chunks(sent: &mut (impl Read + ?Sized)) -> io::Result<Vec<u8>
 }
 
 impl Reply {
-    /// What it says under this name.
+    /// The value of a header.
     pub(crate) fn header(&self, name: &str) -> Option<&str> {
         self.headers.iter().find(|(other, _)| other == name).map(|(_, value)| &**value)
     }

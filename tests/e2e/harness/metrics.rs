@@ -1,4 +1,4 @@
-//! Prometheus text, read without leniency.
+//! A strict parser of the Prometheus text format.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ pub(crate) struct Metrics {
     samples: Vec<Sample>,
 }
 
-/// The name and the labels of a sample.
+/// The name and labels of a sample.
 pub(crate) type Series = (String, BTreeMap<String, String>);
 
 struct Sample {
@@ -20,7 +20,7 @@ struct Sample {
 }
 
 impl Metrics {
-    /// Reads a scrape.
+    /// Parses a scrape.
     pub(crate) fn parse(text: &str) -> Self {
         let samples = exposition::samples(text).unwrap_or_else(|why| panic!("{why}\n{text}"));
         let sample =
@@ -28,12 +28,12 @@ impl Metrics {
         Self { text: text.to_owned(), samples: samples.into_iter().map(sample).collect() }
     }
 
-    /// The scrape as it came.
+    /// The text of the scrape.
     pub(crate) fn text(&self) -> &str {
         &self.text
     }
 
-    /// The names and labels of all samples, each of which is there once.
+    /// The names and labels of all samples. Panics if one occurs twice.
     pub(crate) fn series(&self) -> impl Iterator<Item = Series> {
         let series: std::collections::BTreeSet<Series> =
             self.samples.iter().map(|sample| (sample.name.clone(), sample.labels.clone())).collect();
@@ -41,7 +41,7 @@ impl Metrics {
         series.into_iter()
     }
 
-    /// The value as it is written, of the one sample with all these labels.
+    /// The text of the value of the only sample with all these labels.
     pub(crate) fn text_of(&self, name: &str, labels: &[(&str, &str)]) -> Option<&str> {
         let fits = |sample: &&Sample| {
             sample.name == name
@@ -53,7 +53,7 @@ impl Metrics {
         first.map(|sample| sample.value.as_str())
     }
 
-    /// The value of the one sample with all these labels.
+    /// The value of the only sample with all these labels.
     pub(crate) fn value(&self, name: &str, labels: &[(&str, &str)]) -> Option<f64> {
         self.text_of(name, labels).map(|value| value.parse().unwrap())
     }
@@ -63,7 +63,7 @@ impl Metrics {
         self.value(name, &[("source", source), ("lease", lease)])
     }
 
-    /// A value of a lease that has to be there.
+    /// A value of a lease. Panics if there is none.
     pub(crate) fn known(&self, name: &str, source: &str, lease: &str) -> f64 {
         self.of(name, source, lease).unwrap_or_else(|| panic!("no {name} of {lease}:\n{}", self.text))
     }
@@ -78,7 +78,7 @@ impl Metrics {
         self.value(name, &[("source", source), ("reason", reason)]).unwrap()
     }
 
-    /// The state and the reason of a lease, if it is shown. Of the state rows exactly one must be 1.
+    /// The state and the reason of a lease, or `None` without rows. Panics unless exactly one state row is 1.
     pub(crate) fn says(&self, source: &str, lease: &str) -> Option<(&str, &str)> {
         let of_lease = |name: &str| {
             let is_of = move |sample: &&Sample, label: &str, value: &str| {

@@ -1,4 +1,4 @@
-//! What the tests stand on: folders, processes, scrapes.
+//! What all tests share: folders, processes and scrapes.
 
 pub(crate) mod exporter;
 pub(crate) mod http;
@@ -22,13 +22,13 @@ pub(crate) use repository::{contents, repository};
 pub(crate) use terminal::Terminal;
 pub(crate) use webhook::Webhook;
 
-/// How long to wait for something that will surely come: long enough for a machine that does much else.
+/// The limit for waiting on an event that will happen, on a busy machine.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(90);
 
 /// Time since the tests began.
 pub(crate) use lease_exporter::clock::monotonic as now;
 
-/// Tries until there is a value, and gives that. `what` says what was waited for.
+/// Calls a function until it returns a value. `what` names the awaited event in the panic message.
 pub(crate) fn eventually<T>(what: &str, mut attempt: impl FnMut() -> Option<T>) -> T {
     let until = now() + PATIENCE;
     loop {
@@ -40,7 +40,7 @@ pub(crate) fn eventually<T>(what: &str, mut attempt: impl FnMut() -> Option<T>) 
     }
 }
 
-/// Waits until it is this late, which no other condition can tell.
+/// Waits until a point in time. For tests that have no other condition.
 pub(crate) fn sleep_until(when: Duration) {
     std::thread::sleep(when.saturating_sub(now()));
 }

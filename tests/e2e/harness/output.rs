@@ -1,4 +1,4 @@
-//! What a process writes, line by line, as it writes it.
+//! The output of a process, available line by line while the process runs.
 
 use std::io::{BufRead, BufReader, Read};
 use std::sync::{Arc, Condvar, Mutex};
@@ -6,7 +6,7 @@ use std::thread;
 
 use super::{PATIENCE, now};
 
-/// The lines that one stream of a process has given so far.
+/// The lines that a process has written to one stream so far.
 #[derive(Clone, Default)]
 pub(crate) struct Output(Arc<(Mutex<Written>, Condvar)>);
 
@@ -17,7 +17,7 @@ struct Written {
 }
 
 impl Output {
-    /// Reads a stream to its end, on a thread of its own.
+    /// Reads a stream to its end, on a separate thread.
     pub(crate) fn of(stream: impl Read + Send + 'static) -> Self {
         let output = Self::default();
         let Self(shared) = output.clone();
@@ -42,17 +42,17 @@ impl Output {
         output
     }
 
-    /// Everything so far.
+    /// The whole output so far.
     pub(crate) fn text(&self) -> String {
         self.0.0.lock().unwrap().lines.join("\n")
     }
 
-    /// How many lines so far have this in them.
+    /// The number of lines so far that contain a text.
     pub(crate) fn count(&self, part: &str) -> usize {
         self.0.0.lock().unwrap().lines.iter().filter(|line| line.contains(part)).count()
     }
 
-    /// Waits for a line that has this in it, and gives it.
+    /// Waits for a line that contains a text, and returns the line.
     pub(crate) fn wait_for(&self, part: &str) -> String {
         let (lock, changed) = &*self.0;
         let until = now() + PATIENCE;
@@ -67,7 +67,7 @@ impl Output {
         }
     }
 
-    /// Waits for the stream's end, and gives everything.
+    /// Waits for the end of the stream, and returns its content.
     pub(crate) fn whole(&self) -> String {
         let (lock, changed) = &*self.0;
         let written = lock.lock().unwrap();

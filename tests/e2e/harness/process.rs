@@ -1,4 +1,4 @@
-//! Processes that do not outlive their test.
+//! Processes that end with their test.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -9,13 +9,13 @@ use rustix::process::{Pid, Signal, kill_process};
 use super::eventually;
 use super::output::Output;
 
-/// The program under test. Cargo says which at run time too; what it says there can be overridden, to test a copy.
+/// The program under test. The environment variable of Cargo can be overridden to test a copy.
 pub(crate) fn program() -> PathBuf {
     let name = "CARGO_BIN_EXE_lease-exporter";
     std::env::var_os(name).unwrap_or_else(|| OsString::from(env!("CARGO_BIN_EXE_lease-exporter"))).into()
 }
 
-/// The program with arguments, away from the environment of whoever runs the tests.
+/// The program with arguments, without the environment variables that it reads.
 pub(crate) fn command<A: AsRef<std::ffi::OsStr>>(arguments: impl IntoIterator<Item = A>) -> Command {
     command_of(&program(), arguments)
 }
@@ -27,7 +27,7 @@ pub(crate) fn command_of<A: AsRef<std::ffi::OsStr>>(program: &Path, arguments: i
     command
 }
 
-/// A process that is ended with its guard, whatever state it is in.
+/// A process that is killed when this guard is dropped.
 pub(crate) struct Process {
     child: Child,
     ended: Option<ExitStatus>,
@@ -41,7 +41,7 @@ impl Process {
         Self::start_with_stderr(command, Stdio::piped())
     }
 
-    /// Starts a command whose errors go there.
+    /// Starts a command with the given standard error.
     pub(crate) fn start_with_stderr(mut command: Command, stderr: Stdio) -> Self {
         let mut child = command
             .stdout(Stdio::piped())
@@ -53,7 +53,7 @@ impl Process {
         Self { child, ended: None, stdout, stderr }
     }
 
-    /// Its id.
+    /// The process ID.
     pub(crate) fn pid(&self) -> Pid {
         Pid::from_child(&self.child)
     }
@@ -64,14 +64,14 @@ impl Process {
         kill_process(self.pid(), signal).unwrap();
     }
 
-    /// Waits for its end.
+    /// Waits for the process to end.
     pub(crate) fn wait(&mut self) -> ExitStatus {
         let status = eventually("a process to end", || self.child.try_wait().unwrap());
         self.ended = Some(status);
         status
     }
 
-    /// Waits for its end and gives the exit code with everything that it wrote.
+    /// Waits for the process to end, and returns its exit code and output.
     pub(crate) fn finish(mut self) -> Finished {
         let code = self.wait().code();
         Finished { code, stdout: self.stdout.whole(), stderr: self.stderr.whole() }
@@ -81,7 +81,7 @@ impl Process {
 impl Drop for Process {
     fn drop(&mut self) {
         if self.ended.is_none() {
-            // A stopped process dies of SIGKILL too, but not everywhere at once.
+            // SIGKILL also ends a stopped process, but not on all systems at once.
             let _ = kill_process(self.pid(), Signal::CONT);
             let _ = self.child.kill();
             let _ = self.child.wait();
@@ -89,7 +89,7 @@ impl Drop for Process {
     }
 }
 
-/// What a process left.
+/// The exit code and output of a process.
 pub(crate) struct Finished {
     pub(crate) code: Option<i32>,
     pub(crate) stdout: String,
@@ -97,22 +97,22 @@ pub(crate) struct Finished {
 }
 
 impl Finished {
-    /// Everything that it wrote.
+    /// Standard output and standard error.
     pub(crate) fn all(&self) -> String {
         format!("{}\n{}", self.stdout, self.stderr)
     }
 }
 
-/// A synthetic scheduler as a process of its own.
+/// A synthetic scheduler in a separate process.
 pub(crate) struct Scheduler(pub(crate) Process);
 
 impl Scheduler {
-    /// Starts one on this file, which is made if it is not there.
+    /// Starts a scheduler on a file, which it creates if it does not exist.
     pub(crate) fn start(database: &Path, lease: &str, more: &[&str]) -> Self {
         Self::start_on(&["--store", &format!("sqlite://{}", database.display())], lease, more)
     }
 
-    /// Starts one on the store that these arguments say, which is made if it is not there.
+    /// Starts a scheduler on the store of the arguments, whose tables it creates if they do not exist.
     pub(crate) fn start_on(store: &[&str], lease: &str, more: &[&str]) -> Self {
         let arguments = ["scheduler", "--create", "--lease", lease];
         Self(Process::start(command(arguments.iter().chain(store).chain(more))))
@@ -123,7 +123,7 @@ impl Scheduler {
         self.0.stdout.wait_for(event)
     }
 
-    /// Lets it give the lease back and end, unless it has, and gives everything that it said.
+    /// Lets the scheduler release its lease and end, and returns its output.
     pub(crate) fn end(mut self) -> String {
         if self.0.ended.is_none() {
             self.0.signal(Signal::TERM);
@@ -132,13 +132,13 @@ impl Scheduler {
         self.0.stdout.whole()
     }
 
-    /// Stops it at a moment when it does not write: in the midst of a commit it would keep the file locked for everybody.
+    /// Stops the scheduler while it does not write. During a commit, it would keep the file locked.
     pub(crate) fn stop_between_writes(&self, database: &Path) {
         let others = rusqlite::Connection::open(database).unwrap();
         others.busy_timeout(std::time::Duration::ZERO).unwrap();
         eventually("a scheduler to be stopped between two writes", || {
             self.0.signal(Signal::STOP);
-            // A signal is on its way for a moment.
+            // Delivery of the signal takes a moment.
             std::thread::sleep(std::time::Duration::from_millis(20));
             let free = others.execute_batch("BEGIN IMMEDIATE; ROLLBACK").is_ok();
             if !free {
@@ -148,7 +148,7 @@ impl Scheduler {
         });
     }
 
-    /// Lets its work stand still while it renews, or move again.
+    /// Freezes the work of the scheduler, which goes on to renew its lease, or thaws it.
     pub(crate) fn toggle_work(&self) {
         self.0.signal(Signal::USR1);
     }

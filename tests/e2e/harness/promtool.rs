@@ -1,10 +1,10 @@
-//! Prometheus's own opinion.
+//! Runs promtool.
 
 use std::io::Write;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
-/// Lets `promtool check metrics` read a scrape, and fails with what it says.
+/// Passes a scrape to `promtool check metrics`, and panics with its output if it fails.
 pub(crate) fn accepts(text: &str) {
     let mut promtool = Command::new(path())
         .args(["check", "metrics"])
@@ -14,7 +14,7 @@ pub(crate) fn accepts(text: &str) {
         .spawn()
         .unwrap();
     let mut stdin = promtool.stdin.take().unwrap();
-    // If it stops reading, what it says tells why.
+    // If promtool stops reading, its output has the reason.
     let _ = stdin.write_all(text.as_bytes());
     drop(stdin);
     let output = promtool.wait_with_output().unwrap();
@@ -22,7 +22,7 @@ pub(crate) fn accepts(text: &str) {
     assert!(output.status.success() && said.trim().is_empty(), "promtool: {said}\n{text}");
 }
 
-/// On the PATH, or where `make tools` puts it.
+/// The program on the PATH, or as installed by `make tools`.
 pub(crate) fn path() -> PathBuf {
     let on_path = std::env::var_os("PATH").unwrap_or_default();
     let mut folders: Vec<PathBuf> = std::env::split_paths(&on_path).collect();

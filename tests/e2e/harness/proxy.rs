@@ -1,4 +1,4 @@
-//! A network between the exporter and a server, which can be broken in the middle of anything.
+//! A TCP proxy between the exporter and a server that can break a connection at any byte.
 
 use std::io::{Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
@@ -12,20 +12,20 @@ use rustix::net::sockopt::set_socket_linger;
 use super::now;
 use crate::servers::free_port;
 
-/// What becomes of a connection, from now on.
+/// The treatment of connections from now on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Behaviour {
-    /// Everything comes through.
+    /// Passes everything.
     Pass,
-    /// What the client says comes through; of what the server says nothing does, as long as this lasts.
+    /// Passes data of the client. Holds back data of the server.
     Mute,
-    /// Of what the server says a byte comes through each second.
+    /// Passes one byte of the server each second.
     Trickle,
-    /// The server's answers come through up to a place, and there the connection ends.
+    /// Passes data of the server up to a position, and ends the connection there.
     Cut(Place, End),
-    /// Nobody listens. Connections that are there go on.
+    /// Refuses new connections. Open connections are passed.
     Refuse,
-    /// An attempt to connect is never answered. Connections that are there go on.
+    /// Does not answer connection attempts. Open connections are passed.
     BlackHole,
 }
 
@@ -35,25 +35,25 @@ impl Behaviour {
     }
 }
 
-/// Where an answer is cut.
+/// The position at which a response is cut.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Place {
-    /// After so many bytes since the behaviour was chosen or the connection began.
+    /// After a number of bytes since the behaviour was set or the connection was opened.
     After(usize),
-    /// In the middle of these bytes, wherever they come.
+    /// In the middle of the first occurrence of these bytes.
     Within(&'static str),
 }
 
 /// How a connection ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum End {
-    /// In order, with FIN, as if the server had nothing more to say.
+    /// With FIN, as if the server had closed the connection.
     Finished,
     /// With RST.
     Reset,
 }
 
-/// The proxy. It ends, with all of its connections, with this guard.
+/// The proxy. Dropping it closes all of its connections.
 pub(crate) struct Proxy {
     address: SocketAddr,
     shared: Arc<Shared>,
@@ -62,7 +62,7 @@ pub(crate) struct Proxy {
 
 struct Shared {
     state: Mutex<State>,
-    /// The behaviour has, or a connection has ended.
+    /// Signals a new behaviour or the end of a connection.
     changed: Condvar,
     accepted: AtomicUsize,
     open: AtomicUsize,
@@ -72,10 +72,10 @@ struct Shared {
 struct State {
     server: SocketAddr,
     behaviour: Behaviour,
-    /// Tells a behaviour from the same one chosen again.
+    /// The number of times that a behaviour was set.
     chosen: usize,
     listener: Option<TcpListener>,
-    /// What keeps the queue of a black hole full.
+    /// Connections that keep the accept queue of a black hole full.
     fillers: Vec<TcpStream>,
     connections: Vec<Weak<Connection>>,
     ended: bool,
@@ -86,14 +86,14 @@ struct Connection {
     server: TcpStream,
     shared: Arc<Shared>,
     end: Mutex<Option<End>>,
-    /// Whether what the client says next begins a turn of its.
+    /// Whether the next data of the client begins a round trip.
     is_clients_turn: AtomicBool,
 }
 
 impl Proxy {
-    /// Listens on a port of its own and lets everything through to this server.
+    /// Listens on a free port and passes everything to a server.
     pub(crate) fn to(server: SocketAddr) -> Self {
-        // Of those that the system gives to no client: while it refuses connections, one could get its port.
+        // A port outside of the ephemeral range. A client could otherwise get it while the proxy refuses connections.
         let listener = listen(([127, 0, 0, 1], free_port()).into());
         let address = listener.local_addr().unwrap();
         let state = State {
@@ -119,34 +119,34 @@ impl Proxy {
         Self { address, shared, accepts: Some(accepts) }
     }
 
-    /// Where it listens.
+    /// The address of the listener.
     pub(crate) fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// How many connections were ever accepted.
+    /// The number of accepted connections.
     pub(crate) fn accepted(&self) -> usize {
         self.shared.accepted.load(Ordering::SeqCst)
     }
 
-    /// How many connections are open.
+    /// The number of open connections.
     pub(crate) fn open(&self) -> usize {
         self.shared.open.load(Ordering::SeqCst)
     }
 
-    /// How often clients began to speak: when a connection was new, or after its server had said something. So many round
-    /// trips were made, whatever the number of packets.
+    /// The number of round trips: times that a client sent data on a new connection or after data of the server.
+    /// The number of packets does not matter.
     pub(crate) fn turns(&self) -> usize {
         self.shared.turns.load(Ordering::SeqCst)
     }
 
-    /// Chooses what becomes of connections, those that are there and new ones.
+    /// Sets the behaviour of open and new connections.
     pub(crate) fn choose(&self, behaviour: Behaviour) {
         let mut state = self.shared.lock();
         let before = std::mem::replace(&mut state.behaviour, behaviour);
         state.chosen += 1;
         if !behaviour.accepts() || !before.accepts() {
-            // Closed first in any case: what waits in the queue of a black hole is told to go away.
+            // The listener is closed first, which resets connections in the queue of a black hole.
             state.fillers.clear();
             if let Some(listener) = state.listener.take() {
                 stop_listening(listener);
@@ -162,12 +162,12 @@ impl Proxy {
         self.shared.changed.notify_all();
     }
 
-    /// Leads new connections elsewhere.
+    /// Sets another target for new connections.
     pub(crate) fn lead_to(&self, server: SocketAddr) {
         self.shared.lock().server = server;
     }
 
-    /// Ends every connection that is there.
+    /// Closes all open connections.
     pub(crate) fn end_all(&self, how: End) {
         let connections = std::mem::take(&mut self.shared.lock().connections);
         for connection in connections.iter().filter_map(Weak::upgrade) {
@@ -185,20 +185,20 @@ impl Drop for Proxy {
     }
 }
 
-/// A listener that never keeps whoever asks it waiting.
+/// A nonblocking listener.
 fn listen(address: SocketAddr) -> TcpListener {
     let listener = TcpListener::bind(address).unwrap();
     listener.set_nonblocking(true).unwrap();
     listener
 }
 
-/// Closes a listener so that its address is free at once. A process that is being started elsewhere has a copy of it until
-/// it runs its program, and that would listen on.
+/// Shuts a listener down, so that its address is free at once. A process that is being forked has a copy of it until
+/// it executes its program, and the copy would go on listening.
 fn stop_listening(listener: TcpListener) {
     rustix::net::shutdown(&listener, rustix::net::Shutdown::Both).unwrap();
 }
 
-/// Fills the queue of a listener, so that the system answers nobody else who wants to connect.
+/// Fills the accept queue of a listener, so that the system answers no further connection attempt.
 fn fill(listener: &TcpListener) -> Vec<TcpStream> {
     rustix::net::listen(listener, 0).unwrap();
     let address = listener.local_addr().unwrap();
@@ -218,7 +218,7 @@ impl Shared {
             let listener = state.listener.as_ref().filter(|_| state.behaviour.accepts());
             if let Some(Ok((client, _))) = listener.map(TcpListener::accept) {
                 self.accepted.fetch_add(1, Ordering::SeqCst);
-                // Loopback: it is there at once or not at all.
+                // On loopback, a connection is established at once or not at all.
                 let server = TcpStream::connect_timeout(&state.server, Duration::from_secs(5));
                 let Ok(server) = server else {
                     let _ = set_socket_linger(&client, Some(Duration::ZERO));
@@ -256,7 +256,7 @@ impl Connection {
         connection
     }
 
-    /// Ends it once, whichever side it is that wants it.
+    /// Ends the connection once, for either side.
     fn end(&self, how: End) {
         let mut end = self.end.lock().unwrap_or_else(PoisonError::into_inner);
         if end.is_some() {
@@ -264,7 +264,7 @@ impl Connection {
         }
         *end = Some(how);
         match how {
-            // Nothing may be sent before the last of the threads lets go, which then sends RST.
+            // No FIN must be sent. The last thread that drops the socket sends RST.
             End::Reset => {
                 let _ = set_socket_linger(&self.client, Some(Duration::ZERO));
                 let _ = self.client.shutdown(Shutdown::Read);
@@ -302,7 +302,7 @@ impl Connection {
                 break;
             }
         }
-        // A server that is gone is no answer either.
+        // While the proxy is muted, the end of the server is not passed either.
         let mut state = self.shared.lock();
         while state.behaviour == Behaviour::Mute && !self.has_ended() && !state.ended {
             state = self.shared.changed.wait_timeout(state, PATIENT).unwrap().0;
@@ -311,7 +311,7 @@ impl Connection {
         self.end(End::Finished);
     }
 
-    /// Lets through what may come through; nothing once the connection has ended.
+    /// Passes data by the behaviour. Returns `None` at the end of the connection.
     fn deliver(&self, mut answer: &[u8], cutter: &mut Cutter) -> Option<()> {
         while !answer.is_empty() {
             let state = self.shared.lock();
@@ -360,7 +360,7 @@ impl Drop for Connection {
     }
 }
 
-/// How long to wait before one looks again: what ends a wait says so, but the one or other moment too early.
+/// The interval for checking the condition again, because a notification may come too early.
 const PATIENT: Duration = Duration::from_millis(20);
 
 /// Finds where to cut.
@@ -368,12 +368,12 @@ const PATIENT: Duration = Duration::from_millis(20);
 struct Cutter {
     chosen: usize,
     passed: usize,
-    /// The last bytes that came through, for a text that comes in pieces.
+    /// The last passed bytes, for a text that arrives in parts.
     last: Vec<u8>,
 }
 
 impl Cutter {
-    /// Where in this answer to cut, if in it. Else it comes through.
+    /// The position of the cut in this data, or `None` if all of it is passed.
     fn place(&mut self, place: Place, chosen: usize, answer: &[u8]) -> Option<usize> {
         if self.chosen != chosen {
             *self = Self { chosen, ..Self::default() };

@@ -9,11 +9,11 @@ use serde_json::Value;
 
 use crate::servers::program;
 
-/// What a script prints, which is JSON, of this on its standard input. `module` is a file of the package that it
+/// Runs a script with an input, and returns its output, which is JSON. `module` is a file of the package that it
 /// imports, by its path from the folder of tools: `openmetrics/prometheus_client/__init__.py`.
 ///
 /// # Errors
-/// What it wrote to standard error, if it failed.
+/// The standard error of the script, if it fails.
 pub(crate) fn python(module: &str, script: &str, input: &str) -> Result<Value, String> {
     let file = program(module);
     let inside = Path::new(module).components().count() - 1;
@@ -29,10 +29,10 @@ pub(crate) fn python(module: &str, script: &str, input: &str) -> Result<Value, S
         .unwrap_or_else(|error| panic!("cannot run python3: {error}; run `make tools`"));
     let mut stdin = python.stdin.take().unwrap();
     let input = input.to_owned();
-    // On another thread: one that has much to say must not wait for a reader that still writes.
+    // On another thread, because a script may write before it has read all.
     let writing = thread::spawn(move || stdin.write_all(input.as_bytes()));
     let output = python.wait_with_output().unwrap();
-    // A script that gives up early closes its input.
+    // A script that fails early closes its input.
     let _ = writing.join().unwrap();
     if !output.status.success() {
         return Err(String::from_utf8_lossy(&output.stderr).into_owned());

@@ -2,12 +2,12 @@
 
 use std::path::{Path, PathBuf};
 
-/// Where a file of the repository is; of an empty path, the repository itself.
+/// The path of a file of the repository. An empty path gives the repository.
 pub(crate) fn repository(path: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join(path)
 }
 
-/// A file of the repository as text, which has to be there.
+/// The content of a file of the repository.
 pub(crate) fn contents(path: &str) -> String {
     std::fs::read_to_string(repository(path)).unwrap_or_else(|error| panic!("{path}: {error}"))
 }

@@ -1,4 +1,4 @@
-//! A terminal with the program in it, and what a person sees there.
+//! A pseudo-terminal in which the program runs, and the screen that it shows.
 
 use std::fs::File;
 use std::io::{Read as _, Write as _};
@@ -15,7 +15,7 @@ use rustix::termios::{Winsize, tcsetwinsize};
 
 use super::{eventually, now};
 
-/// How large a terminal is.
+/// The size of a terminal.
 #[derive(Clone, Copy)]
 pub(crate) struct Size {
     rows: NonZeroU16,
@@ -23,28 +23,28 @@ pub(crate) struct Size {
 }
 
 impl Size {
-    /// So many rows of so many columns.
+    /// A size in rows and columns.
     pub(crate) fn of(rows: u16, columns: u16) -> Self {
         Self { rows: NonZeroU16::new(rows).unwrap(), columns: NonZeroU16::new(columns).unwrap() }
     }
 }
 
-/// A terminal, and a process that has it to itself.
+/// A pseudo-terminal and the process in it.
 pub(crate) struct Terminal {
     child: Child,
     ended: Option<i32>,
-    /// The side of whoever sits before it.
+    /// The side of the user.
     person: File,
     seen: Arc<Mutex<Seen>>,
 }
 
-/// What the process wrote, as it is and as it looks.
+/// The output of the process, as bytes and as a screen.
 struct Seen {
     raw: Vec<u8>,
     screen: vt100::Parser<Titles>,
 }
 
-/// What a terminal is told that is not on its screen.
+/// Terminal commands that do not change the screen.
 #[derive(Default)]
 struct Titles(Vec<String>);
 
@@ -55,7 +55,7 @@ impl vt100::Callbacks for Titles {
 }
 
 impl Terminal {
-    /// Starts a command in a terminal, but for its output if that is to go somewhere else.
+    /// Starts a command in a terminal. Its standard output may be redirected.
     pub(crate) fn start(command: &Command, size: Size, output: Option<Stdio>) -> Self {
         let person = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC).unwrap();
         grantpt(&person).unwrap();
@@ -64,7 +64,7 @@ impl Terminal {
         let side = open(name, OFlags::RDWR | OFlags::NOCTTY | OFlags::CLOEXEC, Mode::empty()).unwrap();
         resize(&person, size);
         let stream = |side: &OwnedFd| Stdio::from(side.try_clone().unwrap());
-        // It makes the terminal the process's own, so that Ctrl-C reaches it.
+        // `setsid` makes the terminal the controlling one, so that Ctrl-C reaches the process.
         let mut own = Command::new("setsid");
         own.arg("--ctty").arg(command.get_program()).args(command.get_args());
         own.env("TERM", "xterm-256color").env_remove("NO_COLOR");
@@ -74,7 +74,7 @@ impl Terminal {
                 None => own.env_remove(name),
             };
         }
-        // It is as wide as it is.
+        // The size of the terminal decides, not `COLUMNS`.
         own.env_remove("COLUMNS");
         if let Some(folder) = command.get_current_dir() {
             own.current_dir(folder);
@@ -101,33 +101,33 @@ impl Terminal {
         self.seen.lock().unwrap()
     }
 
-    /// Types something.
+    /// Types a text.
     pub(crate) fn type_in(&mut self, keys: &str) {
         self.person.write_all(keys.as_bytes()).unwrap();
     }
 
-    /// Makes the terminal larger or smaller.
+    /// Resizes the terminal.
     pub(crate) fn resize(&self, size: Size) {
         self.seen().screen.screen_mut().set_size(size.rows, size.columns);
         resize(&self.person, size);
     }
 
-    /// What is on the screen.
+    /// The content of the screen.
     pub(crate) fn contents(&self) -> String {
         self.seen().screen.screen().contents()
     }
 
-    /// Everything that was written to it.
+    /// All written bytes.
     pub(crate) fn raw(&self) -> String {
         String::from_utf8_lossy(&self.seen().raw).into_owned()
     }
 
-    /// The titles that its window was given.
+    /// The window titles that were set.
     pub(crate) fn titles(&self) -> Vec<String> {
         self.seen().screen.callbacks().0.clone()
     }
 
-    /// Whether the process has a screen of its own, without a cursor.
+    /// Whether the alternate screen is active and the cursor hidden.
     pub(crate) fn is_taken(&self) -> bool {
         let seen = self.seen();
         let screen = seen.screen.screen();
@@ -135,7 +135,7 @@ impl Terminal {
         screen.alternate_screen()
     }
 
-    /// Waits until this holds of what is on the screen, and gives that.
+    /// Waits until a condition holds for the screen, and returns its content.
     pub(crate) fn wait_until(&self, what: &str, holds: impl Fn(&str) -> bool) -> String {
         let mut last = String::new();
         let started = now();
@@ -157,7 +157,7 @@ impl Terminal {
         Pid::from_child(&self.child)
     }
 
-    /// Waits for the end of the process, and gives its exit code.
+    /// Waits for the process to end, and returns its exit code.
     pub(crate) fn finish(&mut self) -> Option<i32> {
         let status = eventually("a process in a terminal to end", || self.child.try_wait().unwrap());
         self.ended = Some(status.code().unwrap_or(-1));

@@ -1,4 +1,4 @@
-//! Who is told of alerts: a receiver of what Alertmanager posts.
+//! A receiver of the notifications of Alertmanager.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use super::PATIENCE;
 
-/// Listens on a port of its own, and keeps every notification. It ends with this guard.
+/// Listens on a free port and keeps every notification until the guard is dropped.
 pub(crate) struct Webhook {
     address: SocketAddr,
     notifications: Arc<Mutex<Vec<Value>>>,
@@ -19,7 +19,7 @@ pub(crate) struct Webhook {
 }
 
 impl Webhook {
-    /// Begins to listen.
+    /// Starts listening.
     pub(crate) fn listen() -> Self {
         let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
         let address = listener.local_addr().unwrap();
@@ -40,12 +40,12 @@ impl Webhook {
         Self { address, notifications, ended, accepts: Some(accepts) }
     }
 
-    /// What to give Alertmanager as `url`.
+    /// The `url` for Alertmanager.
     pub(crate) fn url(&self) -> String {
         format!("http://{}/", self.address)
     }
 
-    /// Every notification so far, as it came.
+    /// The notifications so far.
     pub(crate) fn notifications(&self) -> Vec<Value> {
         self.notifications.lock().unwrap().clone()
     }
@@ -54,13 +54,13 @@ impl Webhook {
 impl Drop for Webhook {
     fn drop(&mut self) {
         self.ended.store(true, Ordering::SeqCst);
-        // A last connection, for it to notice.
+        // A last connection wakes the listener.
         let _ = TcpStream::connect(self.address);
         let _ = self.accepts.take().map(JoinHandle::join);
     }
 }
 
-/// Takes what comes on one connection until it ends: Alertmanager keeps it.
+/// Reads requests from a connection until it ends. Alertmanager keeps connections open.
 fn serve(stream: TcpStream, notifications: &Mutex<Vec<Value>>) {
     stream.set_read_timeout(Some(PATIENCE)).unwrap();
     let mut reader = BufReader::new(stream);
@@ -72,7 +72,7 @@ fn serve(stream: TcpStream, notifications: &Mutex<Vec<Value>>) {
     }
 }
 
-/// The body of the next request; nothing once the connection has ended.
+/// The body of the next request, or `None` at the end of the connection.
 fn request(reader: &mut BufReader<TcpStream>) -> Option<Vec<u8>> {
     let mut length = 0;
     loop {

@@ -1,4 +1,4 @@
-//! What the READMEs of `deploy/kubernetes/` and of the chart show works as it stands there.
+//! The commands in the READMEs of `deploy/kubernetes/` and of the chart work as they are written.
 
 use std::fs;
 use std::path::Path;

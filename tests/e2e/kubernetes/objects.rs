@@ -1,4 +1,4 @@
-//! Objects of Kubernetes, as they are rendered.
+//! Rendered Kubernetes objects.
 
 use serde_json::Value;
 

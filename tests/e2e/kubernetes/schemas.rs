@@ -1,4 +1,4 @@
-//! What Kubernetes and the Prometheus Operator say of their objects.
+//! Checks of objects by the schemas of Kubernetes and of the Prometheus Operator.
 
 use std::path::Path;
 

@@ -1,4 +1,4 @@
-//! Helm and kustomize, as `make tools` got them.
+//! Helm and kustomize, installed by `make tools`.
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};

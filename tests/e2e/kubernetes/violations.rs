@@ -1,4 +1,4 @@
-//! The rules would notice: what is sound is broken in one place at a time, and has to be found.
+//! The deployment rules detect violations: valid objects are broken in one way at a time.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! What happens again and again is told once, and then counted.
+//! Repeated events are logged once and then counted.
 
 use std::fs;
 use std::io::{Read as _, Write as _};

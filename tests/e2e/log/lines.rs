@@ -1,4 +1,4 @@
-//! Lines that say what stores, clients and people have put into them.
+//! Log lines with content from stores, clients and configuration.
 
 use std::io::Write as _;
 use std::net::TcpStream;

@@ -1,4 +1,4 @@
-//! The log: every line can be read, whatever happens, and there are few of them.
+//! The log: every line can be parsed, and there are few lines.
 
 mod floods;
 mod lines;

@@ -1,4 +1,4 @@
-//! A log that nobody reads.
+//! A log whose reader does not read.
 
 use std::io::{ErrorKind, Read, Write, pipe};
 use std::os::unix::net::UnixStream;

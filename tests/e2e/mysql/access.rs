@@ -1,4 +1,4 @@
-//! Who may read, over what kind of connection, how often, and for how long.
+//! Users, transport security, connections and timeouts.
 
 use std::fs;
 

@@ -1,4 +1,4 @@
-//! The reading contract: every deviation is told by name, and nothing is ever written.
+//! The query contract: every deviation is reported by name, and nothing is written.
 
 use super::{SOURCE, STEADY, complaint, config, database, scrape};
 use crate::harness::check;

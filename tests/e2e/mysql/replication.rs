@@ -1,4 +1,4 @@
-//! Servers that follow others, which any user's rights must be enough to notice.
+//! Replicas, which the exporter detects with minimal rights.
 
 use super::{SOURCE, STEADY, complaint, config};
 use crate::harness::store::folder;

@@ -1,4 +1,4 @@
-//! Rows that nobody in their right mind would write: each costs its own lease alone.
+//! Rows with extreme or invalid values. Each affects only its own lease.
 
 use super::{SOURCE, config, database};
 use crate::harness::store::folder;

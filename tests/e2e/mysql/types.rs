@@ -1,4 +1,4 @@
-//! Every type that can hold what a column of the contract may be, as the server sends it.
+//! Every column type that the contract accepts, as the server sends it.
 
 use super::{config, database, scrape, source};
 use crate::harness::Metrics;

@@ -1,4 +1,4 @@
-//! What times mean: none that the server gives has a zone.
+//! Time zones: the times of the server have none.
 
 use super::{SOURCE, complaint, config, database, scrape};
 use crate::servers::{Kind, Server};

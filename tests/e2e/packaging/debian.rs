@@ -1,4 +1,4 @@
-//! What the Debian package carries is there, and of use.
+//! The files of the Debian package are there and usable.
 
 use std::fs;
 use std::process::Command;

@@ -1,4 +1,4 @@
-//! The unit's filter of system calls, made to hold for a thread and all that it starts, as systemd makes it.
+//! The system call filter of the unit, applied to a thread and its children as systemd does.
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,4 @@
-//! How the exporter is packed, released, and started by systemd.
+//! Packaging, releases and systemd.
 
 mod debian;
 mod filter;

@@ -1,4 +1,4 @@
-//! The service manager hears when the exporter serves, when it loads its configuration again, and when it ends.
+//! Notifications to the service manager at start, reload and stop.
 
 use std::os::linux::net::SocketAddrExt as _;
 use std::os::unix::net::{SocketAddr, UnixDatagram};

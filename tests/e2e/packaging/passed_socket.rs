@@ -1,4 +1,4 @@
-//! Passing a socket as systemd does: as descriptor 3, with variables that name its number and whom it is for.
+//! Passes a socket as systemd does: as descriptor 3, with the environment variables of socket activation.
 
 use std::os::fd::OwnedFd;
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! What a tag must be, and what is said of a release.
+//! Tags and release notes.
 
 use std::fs;
 use std::path::{Path, PathBuf};

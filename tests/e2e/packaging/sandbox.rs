@@ -1,4 +1,4 @@
-//! The exporter does all its work within the service's filter of system calls.
+//! The exporter works within the system call filter of the unit.
 
 use std::any::Any;
 use std::fmt::Write as _;

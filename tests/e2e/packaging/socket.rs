@@ -1,4 +1,4 @@
-//! The exporter serves on the socket that it is passed, and on that alone.
+//! The exporter serves on the passed socket, and only there.
 
 use std::fs::File;
 use std::net::{TcpListener, TcpStream, UdpSocket};

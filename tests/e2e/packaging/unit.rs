@@ -1,4 +1,4 @@
-//! The units as they are shipped.
+//! The shipped systemd units.
 
 use std::path::{Path, PathBuf};
 

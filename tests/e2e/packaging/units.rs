@@ -1,4 +1,4 @@
-//! systemd finds nothing wrong with the units, and little that the service is exposed to.
+//! systemd accepts the units, and rates the exposure of the service as low.
 
 use std::ffi::OsString;
 

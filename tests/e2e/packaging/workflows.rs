@@ -1,4 +1,4 @@
-//! What the workflows run is there, and stays what it was.
+//! The commands of the workflows exist, and actions are pinned.
 
 use std::os::unix::fs::PermissionsExt as _;
 

@@ -1,4 +1,4 @@
-//! Who looks: with a keyboard, a screen reader, a phone, without script.
+//! The page with a keyboard, a screen reader, a phone, and without script.
 
 use std::time::Duration;
 

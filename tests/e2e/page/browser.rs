@@ -1,4 +1,4 @@
-//! A real Chromium without a window, asked through its own protocol over two pipes: no driver and no socket is needed.
+//! A headless Chromium, controlled by the DevTools protocol over two pipes.
 
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, ChildStdin, Command, Stdio};

@@ -1,4 +1,4 @@
-//! An exporter on a table of leases whose work moves unless a row says when it last did.
+//! An exporter that reads a table of leases. Their work moves unless a row has a time of progress.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! What happens while somebody looks.
+//! Changes while the page is open.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! A source that hangs beside one that is well: the page waits for neither, and says what it knows of each.
+//! A hanging source beside a working one: the page waits for neither.
 
 use std::net::TcpListener;
 use std::time::Duration;

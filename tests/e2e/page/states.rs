@@ -1,4 +1,4 @@
-//! What the page shows.
+//! The content of the page.
 
 use std::time::Duration;
 

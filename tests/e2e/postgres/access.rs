@@ -1,4 +1,4 @@
-//! How the exporter gets at a server, and what it needs there.
+//! Users, transport security, connections and timeouts.
 
 use super::{LEASES, READ, SOURCE, Table, config, refused, says};
 use crate::harness::store::folder;

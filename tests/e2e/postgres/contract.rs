@@ -1,4 +1,4 @@
-//! What a query can break, and is not let do.
+//! Queries that violate the contract.
 
 use super::{config, refused};
 use crate::harness::store::folder;

@@ -1,4 +1,4 @@
-//! The cost of a reading to the server and on the way to it.
+//! The cost of a reading for the server and the network.
 
 use super::{LEASES, READ, SOURCE, Table, config, says};
 use crate::harness::Exporter;

@@ -1,4 +1,4 @@
-//! A query that gives a row for each pair of two tables where one for each lease was meant.
+//! A join that repeats each lease name many times.
 
 use std::thread;
 use std::time::Duration;

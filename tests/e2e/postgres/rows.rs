@@ -1,4 +1,4 @@
-//! Rows that no scheduler should have written, and what is never told of them.
+//! Rows with extreme or invalid values, and the content that is never shown.
 
 use super::{LEASES, READ, SOURCE, Table, config, refused, rejected, says};
 use crate::harness::store::folder;

@@ -1,4 +1,4 @@
-//! Getting at a server: rights, passwords, roles, protection, sentinels.
+//! Rights, passwords, roles, transport security and sentinels.
 
 use std::net::TcpListener;
 use std::process::Command;
@@ -117,9 +117,9 @@ fn error_names_who_must_act() {
         wrong("redis://no-such-host.invalid", "(store_unreachable): the configured host's name is not known");
         keyspace.command(&["ACL", "SETUSER", "default", "resetpass", ">secret"]);
         wrong(&format!("redis://127.0.0.1:{port}"), "(store_refused): the server asks for a password");
-        let crowd: Vec<_> = (0..60).map(|_| std::net::TcpStream::connect(("127.0.0.1", port))).collect();
+        let idle_clients: Vec<_> = (0..60).map(|_| std::net::TcpStream::connect(("127.0.0.1", port))).collect();
         wrong(&format!("redis://127.0.0.1:{port}"), "(store_refused): the server has no connection left");
-        drop(crowd);
+        drop(idle_clients);
         let open = Server::start(kind, &[]);
         let keys = Keys { folder: crate::harness::store::folder(), keyspace: open.keyspace() };
         put_lease(&keys);

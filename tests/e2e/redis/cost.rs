@@ -1,4 +1,4 @@
-//! What a reading costs the server, and what is left behind there.
+//! The cost of a reading for the server, and the connections that stay open.
 
 use std::time::Duration;
 

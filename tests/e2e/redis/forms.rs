@@ -1,4 +1,4 @@
-//! What keys hold, and which of them are leases.
+//! The content of keys, and which keys are leases.
 
 use super::{Keys, SOURCE, config, each, known, says, shared};
 use crate::harness::Exporter;

@@ -1,4 +1,4 @@
-//! Values that nobody in their right mind would write: each costs its own lease alone, and nothing is made up for it.
+//! Keys with extreme or invalid values. Each affects only its own lease.
 
 use super::{KINDS, Keys, SOURCE, each, known, says};
 use crate::harness::store::folder;

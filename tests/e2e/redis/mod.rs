@@ -1,4 +1,4 @@
-//! Redis and Valkey as stores: what keys hold, hostile values, access, and what a reading costs the server.
+//! Redis and Valkey as stores: layouts, invalid values, access and the load on the server.
 
 mod access;
 mod cost;

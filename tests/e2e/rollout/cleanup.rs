@@ -1,4 +1,4 @@
-//! `deploy/local/up` leaves nothing, however it ends.
+//! `deploy/local/up` leaves nothing behind, however it ends.
 
 use rustix::process::{Pid, Signal};
 

@@ -1,4 +1,4 @@
-//! `deploy/compose.yaml`, as far as it can be judged without an engine that runs it.
+//! `deploy/compose.yaml`, checked without a container engine.
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,4 @@
-//! `deploy/Dockerfile`, as far as it can be judged without what builds it.
+//! `deploy/Dockerfile`, checked without building it.
 
 use crate::harness::{contents, repository};
 

@@ -1,4 +1,4 @@
-//! What Alertmanager keeps to itself, with the configuration that is shipped.
+//! The inhibition rules of the shipped Alertmanager configuration.
 
 use std::collections::BTreeSet;
 

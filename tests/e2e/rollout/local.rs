@@ -1,4 +1,4 @@
-//! `deploy/local/up` as a process, and what it says of itself.
+//! `deploy/local/up` as a process, and its output.
 
 use std::hash::{BuildHasher, RandomState};
 use std::io::Write;

@@ -1,4 +1,4 @@
-//! What `deploy/local/up` is told, and where it is.
+//! Options and location of `deploy/local/up`.
 
 use std::os::unix::fs::PermissionsExt as _;
 use std::process::Command;

@@ -1,4 +1,4 @@
-//! Off until someone asks: a stall shows, pages nobody, pages once when it is asked for, and no more when it is not.
+//! Alerts are off by default; a stall notifies once after opt-in, and not after opt-out.
 
 use std::collections::BTreeMap;
 

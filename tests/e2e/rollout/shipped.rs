@@ -1,4 +1,4 @@
-//! Every file that is shipped is one that the program it is for accepts.
+//! The programs accept the shipped configuration files.
 
 use std::process::Command;
 

@@ -1,4 +1,4 @@
-//! What the other tests stand on: Prometheus, Alertmanager and a webhook do what they are asked.
+//! Tests of the Prometheus, Alertmanager and webhook that other tests use.
 
 use std::path::Path;
 

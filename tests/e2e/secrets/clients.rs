@@ -1,4 +1,4 @@
-//! What lets clients in, and what they show of themselves.
+//! Credentials and requests of clients.
 
 use std::fs;
 

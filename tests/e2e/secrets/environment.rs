@@ -1,4 +1,4 @@
-//! An exporter among secrets, and everything that can be had of it.
+//! An exporter surrounded by planted secrets, and all of its output.
 
 use std::path::Path;
 

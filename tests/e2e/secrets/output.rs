@@ -1,4 +1,4 @@
-//! What was said, and whether anything planted is in it.
+//! The collected output of the exporter, and a search for planted secrets in it.
 
 use std::fmt::Write as _;
 

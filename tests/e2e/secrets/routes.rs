@@ -1,4 +1,4 @@
-//! Every route, asked in every way.
+//! Every route with every method.
 
 use std::io::{Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};

@@ -1,4 +1,4 @@
-//! What servers hold and say, and how the exporter proves to them who it is.
+//! Content and errors of servers, and the credentials for them.
 
 use std::fs;
 use std::path::Path;

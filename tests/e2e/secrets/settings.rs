@@ -1,4 +1,4 @@
-//! What people write where it does not belong.
+//! Secrets written into the wrong setting.
 
 use super::environment::{among_secrets, run, sound};
 use super::output::CollectedOutput;

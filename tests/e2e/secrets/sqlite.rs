@@ -1,4 +1,4 @@
-//! What an SQLite file holds, and where it is.
+//! Content and location of SQLite files.
 
 use std::fmt::Write as _;
 use std::fs;

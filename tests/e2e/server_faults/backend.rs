@@ -1,4 +1,4 @@
-//! What the matrix of faults needs to know of a kind of server.
+//! The interface between the fault matrix and a kind of server.
 
 use std::net::{SocketAddr, TcpStream};
 use std::path::Path;
@@ -6,44 +6,44 @@ use std::path::Path;
 use crate::harness::proxy::Proxy;
 use crate::servers::Server;
 
-/// The lease that each backend holds for a day, and has just progressed: its holder's name has its own in it.
+/// The lease of each backend. It is held for a day and has just progressed; the name of its holder contains its name.
 pub(super) const LEASE: &str = "planner";
 
-/// Who holds it, as stored. It stands in the middle of an answer, and never in anything that the exporter says.
+/// The stored holder. Responses are cut in the middle of it, and the exporter never shows it.
 pub(super) const HOLDER: &str = "holder-of-planner";
 
-/// A server of one kind with the lease on it, and how to hurt it.
+/// A server with the lease, and its faults.
 pub(super) trait Backend {
     /// The server.
     fn server(&self) -> &Server;
 
-    /// The configuration of a source that reads the lease at this address as the reader.
+    /// The configuration of a source that reads the lease at an address.
     fn source(&self, name: &str, address: SocketAddr, timeout: &str) -> String;
 
-    /// The file with the reader's password, and the password.
+    /// The password file of the reader, and the password.
     fn password(&self) -> (&Path, &str);
 
-    /// Ends the reader's connections at the server.
+    /// Closes the connections of the reader at the server.
     fn kick(&self);
 
-    /// How many connections the reader has at the server.
+    /// The number of connections of the reader.
     fn connections(&self) -> usize;
 
-    /// What can befall this kind of server and not every one.
+    /// The faults of this kind of server only.
     fn faults<'a>(&'a self, proxy: &'a Proxy) -> Vec<Fault<'a>>;
 }
 
-/// Something that befalls a server or the way to it.
+/// A fault of a server or of the connection to it.
 pub(super) struct Fault<'a> {
     pub(super) name: &'static str,
     pub(super) hits: Hits,
-    /// Why the lease is unknown then.
+    /// The reason of the lease during the fault.
     pub(super) reason: &'static str,
     pub(super) make: Box<dyn Fn() + 'a>,
     pub(super) repair: Box<dyn Fn() + 'a>,
 }
 
-/// Which of the two sources a fault befalls.
+/// The sources that a fault affects.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Hits {
     Both,
@@ -51,7 +51,7 @@ pub(super) enum Hits {
 }
 
 impl<'a> Fault<'a> {
-    /// One of the server.
+    /// A fault of the server.
     pub(super) fn of_server(
         name: &'static str,
         reason: &'static str,
@@ -61,7 +61,7 @@ impl<'a> Fault<'a> {
         Self { name, hits: Hits::Both, reason, make: Box::new(make), repair: Box::new(repair) }
     }
 
-    /// One of the way to it.
+    /// A fault of the connection.
     pub(super) fn of_network(
         name: &'static str,
         reason: &'static str,
@@ -72,7 +72,7 @@ impl<'a> Fault<'a> {
     }
 }
 
-/// Connections that say nothing and take the room of others: more than the servers of these tests have.
-pub(super) fn crowd(server: &Server) -> Vec<TcpStream> {
+/// Idle connections, more than the servers of these tests accept.
+pub(super) fn idle_clients(server: &Server) -> Vec<TcpStream> {
     (0..40).map(|_| TcpStream::connect(server.address()).unwrap()).collect()
 }

@@ -1,10 +1,10 @@
-//! MariaDB, and what befalls it alone.
+//! MariaDB and its own faults.
 
 use std::cell::RefCell;
 use std::net::{SocketAddr, TcpStream};
 use std::path::Path;
 
-use super::backend::{Backend, Fault, HOLDER, LEASE, crowd};
+use super::backend::{Backend, Fault, HOLDER, LEASE, idle_clients};
 use super::postgres::source;
 use crate::harness::eventually;
 use crate::harness::proxy::Proxy;
@@ -13,14 +13,14 @@ use crate::servers::{Database, Kind, Server};
 pub(super) struct MariaDb {
     database: Database,
     server: Server,
-    crowd: RefCell<Vec<TcpStream>>,
+    idle_clients: RefCell<Vec<TcpStream>>,
 }
 
-/// What is asked, wherever the table comes from.
+/// The query of the source.
 pub(super) const QUERY: &str =
     "SELECT UTC_TIMESTAMP(6) AS store_now, lease.* FROM (SELECT 1) AS one LEFT JOIN lease ON true";
 
-/// A table with the lease in it.
+/// A table with the lease.
 pub(super) fn table() -> String {
     format!(
         "CREATE TABLE lease (lease varchar(100), holder varchar(100), epoch bigint, acquired_at datetime(6), \
@@ -30,7 +30,7 @@ pub(super) fn table() -> String {
     )
 }
 
-/// How many connections the reader has.
+/// The number of connections of the reader.
 pub(crate) fn connections(database: &Database) -> usize {
     sessions(database, database.reader().name())
 }
@@ -42,11 +42,11 @@ fn sessions(database: &Database, user: &str) -> usize {
 
 impl MariaDb {
     pub(super) fn start() -> Self {
-        // Clients of the crowd say nothing at all, which it would not bear for long.
+        // The idle connections do not log in, which the server times out.
         let server = Server::start(Kind::MariaDb, &["max_connections=10", "connect_timeout=120"]);
         let database = server.database();
         database.execute(&table());
-        Self { database, server, crowd: RefCell::default() }
+        Self { database, server, idle_clients: RefCell::default() }
     }
 }
 
@@ -82,7 +82,7 @@ impl Backend for MariaDb {
             fails(
                 "a revoked grant",
                 "store_refused",
-                // A connection goes on with what its database granted when it was chosen.
+                // A connection keeps the rights of its database from the time of its selection.
                 &format!("REVOKE SELECT ON {name}.* FROM {reader}@'%'; KILL USER {reader}"),
                 &format!("GRANT SELECT ON {name}.* TO {reader}@'%'"),
             ),
@@ -110,11 +110,11 @@ impl Backend for MariaDb {
                 || {
                     self.kick();
                     eventually("the reader to be gone", || (self.connections() == 0).then_some(()));
-                    *self.crowd.borrow_mut() = crowd(&self.server);
+                    *self.idle_clients.borrow_mut() = idle_clients(&self.server);
                 },
                 || {
-                    self.crowd.borrow_mut().clear();
-                    eventually("the crowd to be gone", || {
+                    self.idle_clients.borrow_mut().clear();
+                    eventually("the idle clients to be gone", || {
                         (sessions(&self.database, "unauthenticated user") == 0).then_some(())
                     });
                 },

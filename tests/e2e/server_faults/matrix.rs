@@ -1,4 +1,4 @@
-//! Each fault in turn, and what must show before, during and after it.
+//! Applies each fault in turn and checks the metrics before, during and after it.
 
 use std::fs;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -9,18 +9,18 @@ use crate::harness::proxy::{Behaviour, End, Place, Proxy};
 use crate::harness::store::{STEADY, folder};
 use crate::harness::{Exporter, Metrics, now, sleep_until};
 
-/// How long a source may take.
+/// The timeout of a source.
 const TIMEOUT: Duration = Duration::from_millis(500);
 
-/// How much longer a scrape may take on a machine that does much else.
+/// The additional time for a scrape on a busy machine.
 const SLACK: Duration = Duration::from_secs(3);
 
-/// What Prometheus would wait until the next scrape at the least. The exporter may let a server rest for that long.
+/// The shortest scrape interval. The exporter may delay its next attempt to connect for that long.
 const INTERVAL: Duration = Duration::from_secs(1);
 
 const ACTIVE: Option<(&str, &str)> = Some(("active", "progressing"));
 
-/// Lets each fault befall the server, and fails at the end with what was wrong at which of them.
+/// Applies each fault, and panics at the end with all errors.
 pub(super) fn run(backend: &impl Backend) {
     let folder = folder();
     let proxy = Proxy::to(backend.server().address());
@@ -40,11 +40,11 @@ pub(super) fn run(backend: &impl Backend) {
     faults.extend(backend.faults(&proxy));
     let mut wrong = Vec::new();
     for fault in &faults {
-        let proven = catch_unwind(AssertUnwindSafe(|| befalls(&exporter, fault)));
+        let proven = catch_unwind(AssertUnwindSafe(|| check_fault(&exporter, fault)));
         if let Err(panic) = proven {
             let text = panic.downcast_ref::<String>().cloned().unwrap_or_default();
             wrong.push(format!("{}: {}", fault.name, text.lines().take(3).collect::<Vec<_>>().join(" ")));
-            // For those that follow, whatever this one has left.
+            // Also after a failed check, so that the next fault starts from a working server.
             (fault.repair)();
             sleep_until(now() + INTERVAL);
             exporter.scrape();
@@ -61,8 +61,8 @@ pub(super) fn run(backend: &impl Backend) {
     assert_eq!(exporter.stop().code, Some(0));
 }
 
-/// Before, during and after one fault.
-fn befalls(exporter: &Exporter, fault: &Fault<'_>) {
+/// Checks the metrics before, during and after one fault.
+fn check_fault(exporter: &Exporter, fault: &Fault<'_>) {
     knows(&scrape(exporter), "before");
     (fault.make)();
     for attempt in ["first", "second", "third"] {
@@ -79,7 +79,7 @@ fn befalls(exporter: &Exporter, fault: &Fault<'_>) {
     knows(&scrape(exporter), "at the first scrape after it");
 }
 
-/// A scrape, which has to come within its limit.
+/// A scrape, which must be answered within its limit.
 fn scrape(exporter: &Exporter) -> Metrics {
     let reply = exporter.get("/metrics");
     assert!(reply.took < TIMEOUT + SLACK, "answered after {:?}", reply.took);
@@ -98,7 +98,7 @@ fn is_known(metrics: &Metrics, source: &str, lease: &str, when: &str) {
     assert!(metrics.of("lease_epoch", source, lease).is_some(), "{source}, {when}");
 }
 
-/// The lease is there, unknown for this reason, and nothing more is said of it.
+/// Checks that the lease is unknown for a reason and has no other values.
 fn is_unknown(metrics: &Metrics, source: &str, reason: &str, when: &str) {
     assert_eq!(metrics.says(source, LEASE), Some(("unknown", reason)), "{source}, {when} scrape");
     assert_eq!(metrics.source("lease_source_up", source), Some(0.0), "{source}, {when} scrape");

@@ -1,8 +1,8 @@
-//! Everything that can befall a server and the way to it: the exporter says so at that very scrape, of that source alone,
-//! and knows again at the first scrape after it.
+//! Faults of servers and of the connections to them: the next scrape reports each fault, for the affected source only, and
+//! the first scrape after the repair has the state again.
 //!
-//! Each kind of server has two sources with the same lease in one exporter, one of them by way of a proxy, and beside them
-//! one of SQLite that nothing befalls. Fault after fault is made and repaired under that exporter.
+//! For each kind of server, one exporter reads the same lease through two sources, one of them through a proxy, and an
+//! SQLite file without faults. The faults are applied and repaired one after another.
 
 mod backend;
 pub(crate) mod mariadb;

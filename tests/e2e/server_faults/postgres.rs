@@ -1,4 +1,4 @@
-//! PostgreSQL, and what befalls it alone.
+//! PostgreSQL and its own faults.
 
 use std::cell::RefCell;
 use std::net::SocketAddr;
@@ -14,19 +14,19 @@ pub(super) struct Postgres {
     database: Database,
     standby: Server,
     server: Server,
-    /// Clients that keep a connection each.
-    crowd: RefCell<Vec<Child>>,
+    /// Clients that hold one connection each.
+    idle_clients: RefCell<Vec<Child>>,
 }
 
-/// Of these, `superuser_reserved_connections` are kept for whoever repairs things.
+/// `superuser_reserved_connections` of these are reserved for superusers.
 const CONNECTIONS: usize = 10;
 const RESERVED: usize = 3;
 
-/// What is asked, wherever the table comes from.
+/// The query of the source.
 pub(super) const QUERY: &str =
     "SELECT statement_timestamp() AS store_now, lease.* FROM (SELECT 1) AS one LEFT JOIN lease ON true";
 
-/// A table with the lease in it.
+/// A table with the lease.
 pub(super) fn table() -> String {
     format!(
         "CREATE TABLE lease (lease text, holder text, epoch bigint, acquired_at timestamptz, renewed_at timestamptz, \
@@ -36,7 +36,7 @@ pub(super) fn table() -> String {
     )
 }
 
-/// How many connections the reader has.
+/// The number of connections of the reader.
 pub(crate) fn connections(database: &Database) -> usize {
     sessions(database, database.reader().name())
 }
@@ -51,13 +51,13 @@ impl Postgres {
         let standby = server.standby(&[]);
         let database = server.database();
         database.execute(&table());
-        Self { database, standby, server, crowd: RefCell::default() }
+        Self { database, standby, server, idle_clients: RefCell::default() }
     }
 
-    /// Fills every connection that the server has for ordinary users.
+    /// Takes all connections that the server has for ordinary users.
     fn crowd_in(&self) {
         let owner = self.database.owner();
-        // One at a time, until nobody is let in: who asks how many there are takes a place as well for a moment.
+        // One at a time until the server refuses: the query that counts connections takes one as well.
         eventually("every connection to be taken", || {
             if sessions(&self.database, owner.name()) == CONNECTIONS - RESERVED {
                 return Some(());
@@ -65,14 +65,14 @@ impl Postgres {
             let mut client = Command::new(servers::program("psql"));
             client.args(["-Xq", owner.url()]).env("PGPASSWORD", owner.password());
             client.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
-            self.crowd.borrow_mut().push(client.spawn().unwrap());
+            self.idle_clients.borrow_mut().push(client.spawn().unwrap());
             None
         });
     }
 
     fn send_crowd_home(&self) {
-        for mut client in self.crowd.borrow_mut().drain(..) {
-            // One that was not let in has ended already.
+        for mut client in self.idle_clients.borrow_mut().drain(..) {
+            // A refused client has ended already.
             let _ = client.kill();
             client.wait().unwrap();
         }
@@ -168,14 +168,14 @@ impl Backend for Postgres {
 
 impl Drop for Postgres {
     fn drop(&mut self) {
-        for client in self.crowd.get_mut() {
+        for client in self.idle_clients.get_mut() {
             let _ = client.kill();
             let _ = client.wait();
         }
     }
 }
 
-/// The configuration of a source that asks this of a database at an address.
+/// The configuration of a source with a query of a database at an address.
 pub(crate) fn source(database: &Database, name: &str, address: SocketAddr, timeout: &str, query: &str) -> String {
     let login = database.reader();
     let scheme = login.url().split("://").next().unwrap();

@@ -1,11 +1,11 @@
-//! Redis and Valkey, and what befalls them alone.
+//! Redis and Valkey and their own faults.
 
 use std::cell::RefCell;
 use std::net::{SocketAddr, TcpStream};
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 
-use super::backend::{Backend, Fault, HOLDER, LEASE, crowd};
+use super::backend::{Backend, Fault, HOLDER, LEASE, idle_clients};
 use crate::harness::eventually;
 use crate::harness::proxy::Proxy;
 use crate::servers::{Keyspace, Kind, Server};
@@ -13,14 +13,14 @@ use crate::servers::{Keyspace, Kind, Server};
 pub(super) struct Redis {
     keyspace: Keyspace,
     server: Server,
-    crowd: RefCell<Vec<TcpStream>>,
+    idle_clients: RefCell<Vec<TcpStream>>,
     script: RefCell<Option<UnixStream>>,
 }
 
-/// What the reader needs.
+/// The rights of the reader.
 const RIGHTS: [&str; 7] = ["+@read", "+@connection", "+@transaction", "-keys", "+time", "+info", "+role"];
 
-/// Puts the lease into a keyspace, as a hash.
+/// Writes the lease into a keyspace as a hash.
 pub(super) fn put_lease(keyspace: &Keyspace) {
     let now: u64 = keyspace.command(&["TIME"]).lines().next().unwrap().parse().unwrap();
     let [acquired, now, expires] = [now - 9, now, now + 86_400].map(|time| time.to_string());
@@ -46,7 +46,7 @@ pub(super) fn put_lease(keyspace: &Keyspace) {
     ]);
 }
 
-/// The configuration of a source that reads it at an address.
+/// The configuration of a source that reads the lease at an address.
 pub(crate) fn source(keyspace: &Keyspace, name: &str, address: SocketAddr, timeout: &str) -> String {
     format!(
         "  - name: {name}\n    store: redis://{}@{address}/{}\n    password_file: {}\n    timeout: {timeout}\n    \
@@ -57,7 +57,7 @@ pub(crate) fn source(keyspace: &Keyspace, name: &str, address: SocketAddr, timeo
     )
 }
 
-/// How many connections the reader has.
+/// The number of connections of the reader.
 pub(crate) fn connections(keyspace: &Keyspace) -> usize {
     let reader = format!("user={} ", keyspace.reader());
     keyspace.command(&["CLIENT", "LIST"]).lines().filter(|client| client.contains(&reader)).count()
@@ -68,7 +68,7 @@ impl Redis {
         let server = Server::start(kind, &["maxclients=20", "lua-time-limit=100"]);
         let keyspace = server.keyspace();
         put_lease(&keyspace);
-        Self { keyspace, server, crowd: RefCell::default(), script: RefCell::default() }
+        Self { keyspace, server, idle_clients: RefCell::default(), script: RefCell::default() }
     }
 
     fn clients(&self) -> usize {
@@ -126,11 +126,11 @@ impl Backend for Redis {
                 "store_refused",
                 || {
                     self.kick();
-                    *self.crowd.borrow_mut() = crowd(&self.server);
+                    *self.idle_clients.borrow_mut() = idle_clients(&self.server);
                 },
                 || {
-                    self.crowd.borrow_mut().clear();
-                    eventually("the crowd to be gone", || (self.clients() <= 3).then_some(()));
+                    self.idle_clients.borrow_mut().clear();
+                    eventually("the idle clients to be gone", || (self.clients() <= 3).then_some(()));
                 },
             ),
             Fault::of_server(

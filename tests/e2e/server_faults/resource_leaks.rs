@@ -1,4 +1,4 @@
-//! What a thousand faulty scrapes leave behind: nothing.
+//! A thousand failed scrapes leave no file, connection or thread behind.
 
 use std::fs;
 use std::net::SocketAddr;
@@ -11,10 +11,10 @@ use crate::harness::{Exporter, Metrics, eventually};
 use crate::server_faults::backend::{HOLDER, LEASE};
 use crate::servers::{self, Database, Keyspace, Kind};
 
-/// So short that a thousand scrapes take less than a minute, and long enough for an answer on an idle machine.
+/// Short, so that a thousand scrapes take less than a minute, and long enough for a response on an idle machine.
 const TIMEOUT: &str = "40ms";
 
-/// What each kind of server is read through.
+/// The stores that are read.
 const BEHAVIOURS: [(&str, Behaviour); 6] = [
     ("mute", Behaviour::Mute),
     ("trickle", Behaviour::Trickle),
@@ -24,7 +24,7 @@ const BEHAVIOURS: [(&str, Behaviour); 6] = [
     ("black-hole", Behaviour::BlackHole),
 ];
 
-/// A place of a shared server with the lease in it, whose reader's connections can be counted.
+/// A database or keyspace with the lease. The connections of its reader can be counted.
 enum Stored {
     Database(Database),
     Keyspace(Keyspace),
@@ -58,7 +58,7 @@ impl Stored {
         }
     }
 
-    /// The sources that the server itself refuses, cannot make sense of, or is slow with.
+    /// Sources with wrong credentials, invalid queries and slow queries.
     fn refused(&self, at: usize, address: SocketAddr, wrong: &str) -> Vec<(String, String)> {
         let named = |fault: &str| format!("{fault}-{at}");
         let name = named("password");
@@ -129,20 +129,20 @@ fn a_thousand_faulty_scrapes_leave_no_file_no_connection_and_no_thread_behind() 
             assert_eq!(metrics.source("lease_source_up", source), Some(0.0), "{source}");
         }
     }
-    // Where no attempt to connect succeeds there are fewer than scrapes: the exporter lets the server rest between them.
+    // Failed attempts to connect are fewer than scrapes, because the exporter pauses between attempts.
     for (name, proxy) in &proxies {
         let least = match name.split('-').next() {
-            // The pause is 0.4 s at the most, and a thousand scrapes take some tens of seconds.
+            // The pause is at most 0.4 s, and a thousand scrapes take tens of seconds.
             Some("reset") => 30,
             Some("refuse" | "black") => 0,
             _ => 3,
         };
         assert!(proxy.accepted() >= least, "{} attempts at {name}", proxy.accepted());
     }
-    // A connection that was just closed may still be counted for a moment.
+    // A closed connection may be counted for a moment.
     eventually("as few open files as before", || {
         let [files_now, threads, memory_now] = at_rest(&exporter, resources);
-        // Idle threads are kept for a minute, and there may be one that renders for each source.
+        // Idle threads end after a minute. There may be one rendering thread for each source.
         assert!(threads <= 50.0, "{threads} threads");
         assert!(memory_now < memory + 16e6, "{memory} bytes have become {memory_now}");
         (files_now <= files).then_some(())
@@ -161,7 +161,7 @@ fn a_thousand_faulty_scrapes_leave_no_file_no_connection_and_no_thread_behind() 
     }
 }
 
-/// What the exporter uses once nothing is under way: what a scrape began ends with its timeout.
+/// The resource usage without requests. What a scrape has started ends at its timeout.
 fn at_rest(exporter: &Exporter, resources: impl Fn(&Metrics) -> [f64; 3]) -> [f64; 3] {
     std::thread::sleep(Duration::from_millis(200));
     resources(&exporter.scrape())

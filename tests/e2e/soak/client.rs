@@ -1,4 +1,4 @@
-//! Asking the exporter, whichever way leads there.
+//! Requests to the exporter over each transport.
 
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -9,14 +9,14 @@ use std::time::Duration;
 use crate::harness::http::read_chunks;
 use crate::web::client::{Client, login};
 
-/// The user who may ask, and the password.
+/// The user and the password of valid requests.
 pub(super) const USER: &str = "prometheus";
 pub(super) const PASSWORD: &str = "of-the-soak";
 
-/// How long an answer may take, on a machine that does much else. Whoever waits longer was forgotten.
+/// The longest time of a response on a busy machine.
 pub(super) const LONGEST: Duration = Duration::from_secs(30);
 
-/// A way to the exporter.
+/// A transport to the exporter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Transport {
     Tcp,
@@ -27,7 +27,7 @@ pub(super) enum Transport {
 pub(super) trait Stream: Read + Write {}
 impl<T: Read + Write> Stream for T {}
 
-/// Where the exporter is.
+/// The addresses of the exporter.
 pub(super) struct Endpoint {
     pub(super) address: SocketAddr,
     pub(super) socket: PathBuf,
@@ -60,12 +60,12 @@ impl Endpoint {
 pub(super) struct Request {
     pub(super) method: &'static str,
     pub(super) path: String,
-    /// A line each.
+    /// The header lines.
     pub(super) headers: String,
 }
 
 impl Request {
-    /// One by the user who may ask.
+    /// A request with valid credentials.
     pub(super) fn get(path: impl Into<String>) -> Self {
         Self { method: "GET", path: path.into(), headers: login(USER, PASSWORD) }
     }
@@ -78,7 +78,7 @@ impl Request {
 
     pub(super) fn send(&self, stream: &mut dyn Stream) -> io::Result<()> {
         let Self { method, path, headers } = self;
-        // In one piece: where only a part of it fits, an end of the connection by the other side says nothing.
+        // In one write, so that a partial write is not mistaken for a closed connection.
         stream.write_all(format!("{method} {path} HTTP/1.1\r\nHost: soak\r\n{headers}\r\n").as_bytes())?;
         stream.flush()
     }
@@ -92,7 +92,7 @@ pub(super) struct Answer {
 }
 
 impl Answer {
-    /// Reads one to its end, and nothing that follows.
+    /// Reads one response, and nothing after it.
     pub(super) fn read(stream: &mut dyn Stream, method: &str) -> io::Result<Self> {
         let head = read_head(stream)?;
         let status = head.split(' ').nth(1).and_then(|status| status.parse().ok());
@@ -118,7 +118,7 @@ impl Answer {
         })
     }
 
-    /// The body, which has to be text once it is not compressed any more.
+    /// The uncompressed body, which must be text.
     pub(super) fn text(self) -> String {
         if self.header("content-encoding") != Some("gzip") {
             return String::from_utf8(self.body).unwrap();

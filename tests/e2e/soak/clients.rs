@@ -1,4 +1,4 @@
-//! Everybody who is at work all the time: clients, who writes to the stores, who watches what the exporter uses.
+//! The threads that run all the time: clients, writers to the stores, and the watcher of resource usage.
 
 use std::thread::{self, Scope};
 use std::time::Duration;
@@ -9,20 +9,20 @@ use super::random::Random;
 use super::scraper::{self, Scraper};
 use super::stores::SharedStore;
 
-/// What a client does, over and over.
+/// An action that a client repeats.
 type Act = fn(&Environment, &mut Random);
 
-/// Each of these is a client of its own, and does what it does in turn.
+/// The actions of each client, which it takes in turn.
 const CLIENTS: [&[Act]; 4] = [
     &[scraper::one_source, scraper::json, scraper::others],
     &[scraper::page, scraper::json_lease, scraper::probe],
     &[scraper::live],
     &[misbehaving::guess, misbehaving::break_off],
 ];
-/// How many scrapers there are beside them.
+/// The number of scrapers beside these clients.
 const SCRAPERS: u64 = 3;
 
-/// Lets all of them begin. They go on until the environment is stopped.
+/// Starts all clients. They run until the environment is stopped.
 pub(super) fn begin<'scope>(scope: &'scope Scope<'scope, '_>, environment: &'scope Environment) {
     for number in 0..SCRAPERS {
         let (mut scraper, random) = (Scraper::default(), environment.random(100 + number));
@@ -56,10 +56,10 @@ fn goes_on(environment: &Environment, mut random: Random, mut act: impl FnMut(&m
     }
 }
 
-/// Lets the leases of a store come and go, but for the times when something befalls it.
+/// Changes the leases of a store, except during a fault.
 fn write_on(environment: &Environment, shared: &SharedStore) {
     let _stops = environment.stops_with_guard();
-    // To a server it is a program of its own that writes.
+    // Servers are written to by a separate program.
     let pause = if shared.turn().connections().is_some() { 250 } else { 60 };
     while !environment.is_stopped() {
         shared.turn().write();

@@ -1,4 +1,4 @@
-//! What was done, how often, and the longest that it took.
+//! Counts and longest durations of operations.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};

@@ -1,4 +1,4 @@
-//! The exporter, the stores that it reads, and what was seen of it so far.
+//! The exporter, the stores that it reads, and the counters of the run.
 
 use std::fs;
 use std::path::Path;
@@ -20,26 +20,26 @@ use crate::harness::{Exporter, Metrics, eventually, now};
 use crate::servers::Certificates;
 use crate::web::client::Client;
 
-/// How long a source may take: so short that a fault costs little, long enough for an answer on a machine at work.
+/// The timeout of sources: short, so that faults are quick, and long enough for a response on a busy machine.
 pub(super) const TIMEOUT: &str = "400ms";
 
-/// What a run is about. What is to be dropped first comes first.
+/// The environment of a run. Fields are in the order in which they must be dropped.
 pub(super) struct Environment {
     pub(super) exporter: Exporter,
     pub(super) pid: i32,
-    pub(super) door: Endpoint,
+    pub(super) endpoint: Endpoint,
     pub(super) stores: Vec<SharedStore>,
     pub(super) certificates: Certificates,
     pub(super) folder: TempDir,
     pub(super) seed: u64,
-    pub(super) certainty: UnreadableSources,
+    pub(super) unreadable: UnreadableSources,
     pub(super) requests: Counters,
     pub(super) faults: Counters,
     pub(super) reloads: Counters,
     pub(super) peak: Peak,
-    /// Odd while the configuration is loaded again, and another number after that.
+    /// Odd during a reload. Each reload increases it by two.
     pub(super) generation: AtomicU64,
-    /// Held by whoever asks. Who changes how to ask, or wants nobody to, has it alone.
+    /// Read-locked during a request. Write-locked to change the credentials or to prevent requests.
     asking: RwLock<()>,
     stopped: AtomicBool,
 }
@@ -74,13 +74,13 @@ impl Environment {
         let client = Client::trusting(&certificates.ca_file());
         Self {
             pid: exporter.process().pid().as_raw_pid(),
-            door: Endpoint { address: exporter.address(), socket, client },
+            endpoint: Endpoint { address: exporter.address(), socket, client },
             exporter,
             stores,
             certificates,
             folder,
             seed: choices.seed,
-            certainty: UnreadableSources::default(),
+            unreadable: UnreadableSources::default(),
             requests: Counters::default(),
             faults: Counters::default(),
             reloads: Counters::default(),
@@ -91,7 +91,7 @@ impl Environment {
         }
     }
 
-    /// Numbers for one of those who are at work, always the same for a seed.
+    /// A random generator for a thread, determined by the seed.
     pub(super) fn random(&self, whose: u64) -> Random {
         Random::new(self.seed.wrapping_mul(1_000_003).wrapping_add(whose))
     }
@@ -104,31 +104,31 @@ impl Environment {
         self.stopped.load(Ordering::SeqCst)
     }
 
-    /// Ends everybody's work with this guard, also if whoever has it fails.
+    /// Returns a guard that stops all threads when it is dropped, also by a panic.
     pub(super) fn stops_with_guard(&self) -> StopGuard<'_> {
         StopGuard(&self.stopped)
     }
 
-    /// Somebody asks, as long as one has this.
+    /// A read lock for a request.
     pub(super) fn asking(&self) -> RwLockReadGuard<'_, ()> {
         self.asking.read().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Nobody else asks, as long as one has this.
+    /// A write lock that prevents requests.
     pub(super) fn alone(&self) -> RwLockWriteGuard<'_, ()> {
         self.asking.write().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Asks as an honest client does, who has to be answered in time, and counts it.
+    /// Sends a valid request, which must be answered in time, and counts it.
     pub(super) fn ask(&self, kind: &str, way: Transport, request: &Request) -> Answer {
         let _asking = self.asking();
         self.ask_now(kind, way, request)
     }
 
-    /// The same for who is alone.
+    /// The same without a lock, for a caller that holds the write lock.
     fn ask_now(&self, kind: &str, way: Transport, request: &Request) -> Answer {
         let began = now();
-        let asked = self.door.open(way).and_then(|mut stream| {
+        let asked = self.endpoint.open(way).and_then(|mut stream| {
             request.send(&mut *stream)?;
             Answer::read(&mut *stream, request.method)
         });
@@ -145,14 +145,14 @@ impl Environment {
         self.scrape_now()
     }
 
-    /// The same for who is alone.
+    /// The same without a lock, for a caller that holds the write lock.
     pub(super) fn scrape_now(&self) -> Metrics {
         let answer = self.ask_now("metrics", Transport::Tcp, &Request::get("/metrics"));
         assert_eq!(answer.status, 200, "{}", answer.head);
         Metrics::parse(&answer.text())
     }
 
-    /// Scrapes until this holds.
+    /// Scrapes until a condition holds.
     pub(super) fn scrape_until(&self, what: &str, holds: impl Fn(&Metrics) -> bool) {
         eventually(what, || {
             assert!(!self.is_stopped(), "somebody else has failed");
@@ -170,13 +170,13 @@ impl Drop for StopGuard<'_> {
     }
 }
 
-/// Where the exporter would put what is temporary.
+/// The folder for temporary files of the exporter.
 pub(super) fn temporary(folder: &Path) -> std::path::PathBuf {
     folder.join("temporary")
 }
 
-/// The configuration that reads these stores, with `more` sources, and this limit for the leases that nothing is said of.
-/// Leaders are named in full, so that they have a state before they were ever seen.
+/// The configuration of these stores with `more` sources and a limit for leases without a rule.
+/// Leaders are named exactly, so that they have a state before the first reading.
 pub(super) fn configuration(stores: &[SharedStore], more: &str, stall_after: &str) -> String {
     let yaml: String = stores.iter().map(|shared| shared.store.yaml()).collect();
     let sources = stores.iter().flat_map(|shared| shared.store.sources()).filter(|source| **source != REGISTRY);

@@ -1,9 +1,9 @@
-//! What can befall a store with leases.
+//! The faults of a store.
 
 use crate::harness::proxy::{Behaviour, End, Place as Cut, Proxy};
 use crate::servers::Server;
 
-/// Something after which sources cannot be read until it is repaired.
+/// A fault that makes sources unreadable until it is repaired.
 pub(super) struct Fault<'a> {
     pub(super) name: &'static str,
     pub(super) make: Box<dyn Fn() + Send + Sync + 'a>,
@@ -20,7 +20,7 @@ impl<'a> Fault<'a> {
     }
 }
 
-/// What can befall any server.
+/// The faults of any server.
 pub(super) fn of_server(server: &Server) -> Vec<Fault<'_>> {
     vec![
         Fault::new("killed and started again", || server.kill(), || server.restart()),
@@ -29,9 +29,9 @@ pub(super) fn of_server(server: &Server) -> Vec<Fault<'_>> {
     ]
 }
 
-/// What can befall the way to any server.
+/// The faults of any connection to a server.
 pub(super) fn of_network(proxy: &Proxy) -> Vec<Fault<'_>> {
-    let befalls = |name, behaviour| {
+    let connection_fault = |name, behaviour| {
         let make = move || {
             proxy.choose(behaviour);
             proxy.end_all(End::Reset);
@@ -39,10 +39,13 @@ pub(super) fn of_network(proxy: &Proxy) -> Vec<Fault<'_>> {
         Fault::new(name, make, || proxy.choose(Behaviour::Pass))
     };
     vec![
-        befalls("connections refused", Behaviour::Refuse),
-        befalls("connections never answered", Behaviour::BlackHole),
-        befalls("connections reset in the midst of an answer", Behaviour::Cut(Cut::After(20), End::Reset)),
-        befalls("connections ended in the midst of an answer", Behaviour::Cut(Cut::After(20), End::Finished)),
+        connection_fault("connections refused", Behaviour::Refuse),
+        connection_fault("connections never answered", Behaviour::BlackHole),
+        connection_fault("connections reset in the middle of a response", Behaviour::Cut(Cut::After(20), End::Reset)),
+        connection_fault(
+            "connections ended in the middle of a response",
+            Behaviour::Cut(Cut::After(20), End::Finished),
+        ),
         Fault::new("answers held back", || proxy.choose(Behaviour::Mute), || proxy.choose(Behaviour::Pass)),
         Fault::new(
             "answers byte by byte",

@@ -1,4 +1,4 @@
-//! Clients that mean no good, or break off.
+//! Clients that send malformed requests or break off.
 
 use std::io::{Read as _, Write as _};
 
@@ -24,7 +24,7 @@ pub(super) fn break_off(environment: &Environment, random: &mut Random) {
     let began = now();
     let kind = match random.below(6) {
         0 => {
-            let silent: Vec<_> = (0..8).map(|_| environment.door.tcp()).collect();
+            let silent: Vec<_> = (0..8).map(|_| environment.endpoint.tcp()).collect();
             std::thread::sleep(random.millis(0, 200));
             drop(silent);
             "silent"
@@ -32,35 +32,35 @@ pub(super) fn break_off(environment: &Environment, random: &mut Random) {
         1 => {
             let half = random.once_in(2);
             let begun: &[u8] = if half { b"\x16\x03\x01\x02\x00\x01\x00" } else { b"GET /metrics HTTP/1.1\r\nX-" };
-            if let Ok(mut stream) = environment.door.tcp() {
+            if let Ok(mut stream) = environment.endpoint.tcp() {
                 let _ = stream.write_all(begun);
                 std::thread::sleep(random.millis(0, 200));
             }
             "half open"
         }
         2 => {
-            // What is not read when it closes is answered with a reset.
-            if let Ok(mut stream) = environment.door.open(Transport::Tcp) {
+            // Closing with unread data sends a reset.
+            if let Ok(mut stream) = environment.endpoint.open(Transport::Tcp) {
                 let _ = Request::get("/metrics").send(&mut *stream);
                 let _ = stream.read(&mut [0; 1024]);
             }
             "aborted in the midst of an answer"
         }
         3 => {
-            if let Ok(mut stream) = environment.door.open(Transport::Tcp) {
+            if let Ok(mut stream) = environment.endpoint.open(Transport::Tcp) {
                 let _ = Request::get("/metrics").with("X-Prometheus-Scrape-Timeout-Seconds: 3").send(&mut *stream);
             }
             "aborted before the answer"
         }
         4 => {
-            if let Ok(mut stream) = environment.door.open(Transport::Tcp) {
+            if let Ok(mut stream) = environment.endpoint.open(Transport::Tcp) {
                 let _ = Request::get("/metrics").with(&format!("X-Long: {}", "x".repeat(1 << 16))).send(&mut *stream);
                 let _ = stream.read(&mut [0; 1024]);
             }
             "a head too large"
         }
         _ => {
-            if let Ok(mut stream) = environment.door.tcp()
+            if let Ok(mut stream) = environment.endpoint.tcp()
                 && Request::get("/metrics").send(&mut stream).is_ok()
                 && let Ok(answer) = Answer::read(&mut stream, "GET")
             {

@@ -1,15 +1,14 @@
-//! The soak: the program under constant scraping, while everything around it breaks and is mended, and its configuration
-//! changes. What it uses must stay flat, and what it says true.
+//! The soak test: constant scraping while stores fail and recover and the configuration changes. Resource usage must stay
+//! flat, and every response must be correct.
 //!
-//! A run is made of rounds. In each, every store with leases has a few faults and the exporter a few reloads, all side by
-//! side and in an order that a seed decides, while clients of every kind go on. At the end of a round the clients rest,
-//! everything works and the first configuration holds: a quiet point, at which the exporter must be as it was at the one
-//! before. Only what is found there is compared, so nothing depends on how fast a machine is.
+//! A run consists of rounds. In each round, every store has a few faults and the exporter a few reloads, concurrently and
+//! in an order that a seed determines, while clients of every kind send requests. A round ends at a quiet point: clients
+//! pause, all stores work, and the first configuration is in use. Only measurements at quiet points are compared, so the
+//! result does not depend on the speed of the machine.
 //!
-//! With `SOAK_MINUTES` it goes on for so long (`make soak`), with `SOAK_SEED` in another order, and with `SOAK_PROGRAM` it
-//! is about another build. What a minute of it would not show, a leak of a few bytes for each lease that goes, half an hour
-//! does.
-#![allow(clippy::print_stdout, reason = "a long run is watched, and what a short one found is told if it fails")]
+//! `SOAK_MINUTES` sets the length (`make soak`), `SOAK_SEED` another order, and `SOAK_PROGRAM` another build. A run of half
+//! an hour shows leaks of a few bytes for each removed lease, which a run of a minute does not.
+#![allow(clippy::print_stdout, reason = "progress of a long run, and details if a short one fails")]
 
 mod client;
 mod clients;
@@ -31,16 +30,16 @@ mod usage;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// How long a run is.
+/// The length of a run.
 #[derive(Clone, Copy, Debug)]
 enum Length {
-    /// So many rounds: always the same work, however long it takes.
+    /// A number of rounds.
     Rounds(usize),
-    /// As many rounds as begin within this time.
+    /// All rounds that begin within a time.
     Time(Duration),
 }
 
-/// What whoever starts a run may choose.
+/// The settings of a run, from environment variables.
 struct Choices {
     length: Length,
     seed: u64,

@@ -1,4 +1,4 @@
-//! The configuration loaded again, and that of the web replaced.
+//! Reloads of the configuration, and replacements of the web configuration.
 
 use std::fs;
 use std::sync::atomic::Ordering;
@@ -19,7 +19,7 @@ const WEB_REFUSED: &str = "the web configuration cannot be used";
 
 type Change = (&'static str, fn(&Environment, &mut Shuffle));
 
-/// What can be changed.
+/// The changes.
 const CHANGES: [Change; 11] = [
     ("the same again, by a signal", |environment, _| by_signal(environment, Some(&base(environment)), true)),
     ("the same again, by a request", |environment, _| by_request(environment, &base(environment), true)),
@@ -51,10 +51,10 @@ const CHANGES: [Change; 11] = [
     }),
 ];
 
-/// How many changes there are.
+/// The number of changes.
 pub(super) const KINDS: usize = CHANGES.len();
 
-/// Makes a change, and sees that it has come about.
+/// Makes a change and checks its effect.
 pub(super) fn change(environment: &Environment, deck: &mut Shuffle) {
     let (name, change) = CHANGES[deck.draw()];
     let began = now();
@@ -64,7 +64,7 @@ pub(super) fn change(environment: &Environment, deck: &mut Shuffle) {
     environment.reloads.count(name, now() - began);
 }
 
-/// Goes back to what was first.
+/// Restores the first configuration.
 pub(super) fn restore(environment: &Environment) {
     environment.generation.fetch_add(1, Ordering::SeqCst);
     by_request(environment, &base(environment), true);
@@ -81,7 +81,7 @@ fn put(environment: &Environment, file: &str, content: &[u8]) {
     fs::rename(&next, environment.folder.path().join(file)).unwrap();
 }
 
-/// How often the log has had this in it.
+/// The number of log lines that contain a text.
 fn told(environment: &Environment, what: &str) -> usize {
     environment.exporter.process().stderr.count(what)
 }
@@ -89,7 +89,7 @@ fn told(environment: &Environment, what: &str) -> usize {
 fn by_signal(environment: &Environment, yaml: Option<&str>, taken: bool) {
     match yaml {
         Some(yaml) => put(environment, "exporter.yml", yaml.as_bytes()),
-        // The change before may have been the same.
+        // The previous change may have been the same.
         None => drop(fs::remove_file(environment.folder.path().join("exporter.yml"))),
     }
     let what = if taken { TAKEN } else { REFUSED };
@@ -112,7 +112,7 @@ fn is_successful(environment: &Environment, taken: bool) {
     assert_eq!(successful, Some(if taken { 1.0 } else { 0.0 }));
 }
 
-/// Sources of names that never come again: one that can be read, and one that cannot.
+/// Two sources with unique names: a readable and an unreadable one.
 fn added(environment: &Environment, deck: &mut Shuffle) {
     let number = deck.random().next();
     let file = environment.folder.path().join(format!("added-{number}.db"));
@@ -133,7 +133,7 @@ fn added(environment: &Environment, deck: &mut Shuffle) {
     fs::remove_file(file).unwrap();
 }
 
-/// Another certificate and key. Between the two they do not fit together, and those before must stay.
+/// Replaces certificate and key. Between the two writes they do not match, and the old pair must stay in use.
 fn renewed(environment: &Environment) {
     let next = environment.certificates.next_server(&["localhost", "127.0.0.1"]);
     let before = told(environment, WEB_TAKEN);
@@ -149,7 +149,7 @@ fn web_changed(environment: &Environment, yaml: &str, outcome: &str) {
     web_told(environment, outcome, before);
 }
 
-/// It is looked at when somebody asks.
+/// The file is checked at each request.
 fn web_told(environment: &Environment, outcome: &str, before: usize) {
     eventually("the web configuration to be looked at", || {
         environment.ask("healthy", Transport::Tcp, &Request::get("/-/healthy"));

@@ -1,4 +1,4 @@
-//! The run itself, and what is compared.
+//! The run of a soak, and the comparison of its quiet points.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;
@@ -17,23 +17,23 @@ use super::usage::{Usage, descriptors};
 use super::{Choices, Length};
 use crate::harness::{Metrics, eventually, now};
 
-/// How many faults of each store, and how many changes of the configuration, a round has.
+/// The number of faults of each store, and of configuration changes, in a round.
 const STEPS: usize = 3;
-/// After so many rounds, or a sixth of a long run, everything has been used: caches are full, and threads are there.
+/// The warm-up, in rounds: caches are filled and threads started. A long run takes a sixth of its rounds instead.
 const WARM_UP: usize = 2;
-/// How much more memory may be used at the end than after the warm-up, in KiB. An allocator keeps some that is free.
+/// The allowed growth of memory after the warm-up in KiB. An allocator keeps some free memory.
 const GROWTH: u64 = 16 * 1024;
-/// How many threads there may be: those that answer, and those that read and render, idle ones among them.
+/// The most threads: workers and blocking threads, including idle ones.
 const THREADS: u64 = 64;
-/// How many series a lease may have.
+/// The most series of a lease.
 const SERIES: usize = 40;
-/// How many lines of the log a change of the configuration may be worth.
+/// The most log lines for a configuration change.
 const LINES_OF_CHANGE: u64 = 8;
-/// How many lines a fault may be worth: that a source cannot be read and can be again, also where a machine that does much
-/// else makes that so for a moment.
+/// The most log lines for a fault. On a busy machine, a source may fail and recover several times
+/// during one fault.
 const LINES_OF_FAULT: u64 = 30;
 
-/// A quiet point.
+/// The measurements at a quiet point.
 struct QuietPoint {
     usage: Usage,
     descriptors: BTreeMap<String, usize>,
@@ -83,8 +83,8 @@ impl<'a> FaultLane<'a> {
         Self { shared, deck: Shuffle::of(shared.store.faults().len(), environment.random(10 + at)) }
     }
 
-    /// Lets something befall the store, sees that it is told and that nothing else is said meanwhile, and mends it.
-    fn befall(&mut self, environment: &Environment) {
+    /// Applies a fault, checks that it is reported and that nothing else is reported meanwhile, and repairs it.
+    fn apply_fault(&mut self, environment: &Environment) {
         let (store, sources) = (&*self.shared.store, self.shared.store.sources());
         let faults = store.faults();
         let fault = &faults[self.deck.draw()];
@@ -95,7 +95,7 @@ impl<'a> FaultLane<'a> {
         environment.scrape_until(&format!("{what}, to be told"), |metrics| {
             sources.iter().all(|source| up(metrics, source) < 1.0)
         });
-        let unread = environment.certainty.that_unread(sources);
+        let unread = environment.unreadable.mark(sources);
         thread::sleep(self.deck.random().millis(50, 400));
         drop(unread);
         (fault.repair)();
@@ -112,7 +112,7 @@ fn round(environment: &Environment, lanes: &mut [FaultLane<'_>], changes: &mut S
         for lane in lanes {
             scope.spawn(|| {
                 for _ in 0..STEPS {
-                    lane.befall(environment);
+                    lane.apply_fault(environment);
                 }
             });
         }
@@ -126,7 +126,7 @@ fn round(environment: &Environment, lanes: &mut [FaultLane<'_>], changes: &mut S
     });
 }
 
-/// Waits until nobody asks and everything works, and looks at what is left.
+/// Waits until no request is open and all sources are up, and measures.
 fn at_rest(environment: &Environment, before: Option<&QuietPoint>) -> QuietPoint {
     let _nobody_asks = environment.alone();
     let began = now();
@@ -167,7 +167,7 @@ fn at_rest(environment: &Environment, before: Option<&QuietPoint>) -> QuietPoint
     QuietPoint { usage, descriptors, series }
 }
 
-/// What is otherwise than it is while nothing befalls anything.
+/// The differences from the normal state without faults.
 fn otherwise(environment: &Environment, metrics: &Metrics) -> Vec<String> {
     let leases = environment.sources().flat_map(|source| match source {
         REGISTRY => vec![(source, source, "active")],
@@ -178,7 +178,7 @@ fn otherwise(environment: &Environment, metrics: &Metrics) -> Vec<String> {
     others.map(|(source, lease, state, says)| format!("{source}/{lease} is {says:?}, not {state}")).collect()
 }
 
-/// Whether the log tells what happened, and not what is asked.
+/// Checks that the log has the faults, and no line for each request.
 fn is_terse(environment: &Environment) {
     let log = &environment.exporter.process().stderr;
     let of_sources = (log.count("the source cannot be read") + log.count("the source can be read again")) as u64;
@@ -188,10 +188,10 @@ fn is_terse(environment: &Environment) {
     assert!(others <= LINES_OF_CHANGE * changes, "{others} other lines in the log of {changes} changes");
 }
 
-/// The descriptors that are open, which have to be those of the quiet point before.
+/// The open descriptors, which must be those of the previous quiet point.
 fn as_before(environment: &Environment, before: Option<&QuietPoint>) -> BTreeMap<String, usize> {
     let mut last = (BTreeMap::new(), now());
-    // What was closed a moment ago may be there for another one: what stays the same for a while is what there is.
+    // Descriptors close with a delay, so the result is taken when it has stayed the same for a while.
     let settled = || {
         let seen = descriptors(environment.pid);
         if seen != last.0 {
@@ -209,7 +209,7 @@ fn as_before(environment: &Environment, before: Option<&QuietPoint>) -> BTreeMap
     seen
 }
 
-/// Idle threads are kept for a minute; then only those are left that were there at the start.
+/// Idle threads end after a minute. Then only the threads of the start are left.
 fn threads_go(environment: &Environment) {
     let least = eventually("idle threads to end", || {
         let threads = Usage::of(environment.pid).threads;
@@ -218,7 +218,7 @@ fn threads_go(environment: &Environment) {
     println!("a minute later: {least} threads");
 }
 
-/// Whether everything that can befall has, and every change was made.
+/// Checks that each fault and each change occurred.
 fn is_complete(environment: &Environment) {
     let kinds: usize = environment.stores.iter().map(|shared| shared.store.faults().len()).sum();
     assert_eq!(environment.faults.kinds().len(), kinds, "not every fault was made");
@@ -255,11 +255,11 @@ fn is_flat(quiet: &[QuietPoint]) {
 
 fn ends_well(environment: Environment) {
     assert_eq!(environment.generation.load(Ordering::SeqCst) % 2, 0);
-    let Environment { exporter, stores, door, .. } = environment;
+    let Environment { exporter, stores, endpoint, .. } = environment;
     let finished = exporter.stop_by(Signal::TERM);
     assert_eq!(finished.code, Some(0), "{}", finished.stderr);
     assert!(!finished.stderr.contains("a bug:"), "{}", finished.stderr);
-    assert!(!door.socket.exists(), "its socket goes with it");
+    assert!(!endpoint.socket.exists(), "its socket goes with it");
     for shared in &stores {
         if shared.turn().connections().is_some() {
             eventually("no connection to be left", || (shared.turn().connections() == Some(0)).then_some(()));

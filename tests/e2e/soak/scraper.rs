@@ -1,4 +1,4 @@
-//! Clients that are to be answered, and what must hold of every answer.
+//! Scrapers that must be answered, and the checks of every response.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;
@@ -36,10 +36,10 @@ impl Scraper {
         let request = Request::get("/metrics").with(&format!("Accept: {accept}"));
         let (request, how) = compressed(request.with("X-Prometheus-Scrape-Timeout-Seconds: 3"), random);
         let generation = environment.generation.load(Ordering::SeqCst);
-        let unread = environment.certainty.now();
+        let unread = environment.unreadable.now();
         let what = if open { "openmetrics" } else { "metrics" };
         let answer = environment.ask(&format!("{what}{how}"), way(random), &request);
-        let unread = environment.certainty.ever_since(&unread);
+        let unread = environment.unreadable.ever_since(&unread);
         assert_eq!(answer.status, 200, "{}", answer.head);
         let text = answer.text();
         assert_eq!(text.ends_with("# EOF\n"), open, "the end is not what {accept} has");
@@ -98,9 +98,9 @@ pub(super) fn one_source(environment: &Environment, random: &mut Random) {
 /// All leases as JSON.
 pub(super) fn json(environment: &Environment, random: &mut Random) {
     let (request, how) = compressed(Request::get("/api/v1/leases"), random);
-    let unread = environment.certainty.now();
+    let unread = environment.unreadable.now();
     let answer = environment.ask(&format!("json{how}"), way(random), &request);
-    let unread = environment.certainty.ever_since(&unread);
+    let unread = environment.unreadable.ever_since(&unread);
     assert_eq!(answer.status, 200, "{}", answer.head);
     let json: Value = serde_json::from_str(&answer.text()).unwrap();
     for source in json["sources"].as_array().unwrap() {
@@ -159,7 +159,7 @@ pub(super) fn probe(environment: &Environment, random: &mut Random) {
 /// The head of what is there, a path that is not, and whether it is well: each on one connection that is kept.
 pub(super) fn others(environment: &Environment, random: &mut Random) {
     let _asking = environment.asking();
-    let mut stream = environment.door.open(way(random)).unwrap();
+    let mut stream = environment.endpoint.open(way(random)).unwrap();
     let number = random.next();
     for (kind, request, status) in [
         ("head", Request { method: "HEAD", ..Request::get("/metrics") }, 200),

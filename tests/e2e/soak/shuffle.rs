@@ -1,8 +1,8 @@
-//! What comes next: everything in turn, each time through in another order.
+//! Random order without repetition: each item is drawn once before any is drawn again.
 
 use super::random::Random;
 
-/// Cards that are drawn one after the other, and shuffled again once all are.
+/// Numbers that are drawn in random order, and shuffled again after the last.
 pub(super) struct Shuffle {
     cards: usize,
     left: Vec<usize>,
@@ -26,7 +26,7 @@ impl Shuffle {
         self.left.pop().unwrap()
     }
 
-    /// For whatever else is to be chosen.
+    /// The random generator, for other choices.
     pub(super) fn random(&mut self) -> &mut Random {
         &mut self.random
     }

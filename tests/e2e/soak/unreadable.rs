@@ -1,9 +1,9 @@
-//! Which sources surely cannot be read now.
+//! The sources that certainly cannot be read at present.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 
-/// The sources that surely cannot be read, each with a number of its own for each time that this was so.
+/// Sources that certainly cannot be read, each with the number of the fault.
 #[derive(Default)]
 pub(super) struct UnreadableSources(Mutex<State>);
 
@@ -14,24 +14,24 @@ struct State {
 }
 
 impl UnreadableSources {
-    /// While the guard lasts, these sources surely cannot be read. To be made once a reading of them has failed: a reading
-    /// before that one may have begun before the fault.
-    pub(super) fn that_unread(&self, sources: &[&'static str]) -> Unread<'_> {
+    /// Marks sources as unreadable until the guard is dropped. A reading must have failed before: an earlier reading
+    /// may have begun before the fault.
+    pub(super) fn mark(&self, sources: &[&'static str]) -> UnreadableGuard<'_> {
         let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         for source in sources {
             state.next += 1;
             let number = state.next;
             state.unread.insert((*source).to_owned(), number);
         }
-        Unread { certainty: self, sources: sources.to_vec() }
+        UnreadableGuard { unreadable: self, sources: sources.to_vec() }
     }
 
-    /// Those that surely cannot be read now.
+    /// The sources that certainly cannot be read now.
     pub(super) fn now(&self) -> BTreeMap<String, u64> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).unread.clone()
     }
 
-    /// Those that could not be read at any time since `before` was true.
+    /// The sources that were unreadable all the time since `before`.
     pub(super) fn ever_since(&self, before: &BTreeMap<String, u64>) -> Vec<String> {
         let now = self.now();
         let all_along = before.iter().filter(|(source, number)| now.get(*source) == Some(*number));
@@ -39,15 +39,15 @@ impl UnreadableSources {
     }
 }
 
-/// Ends what is certain.
-pub(super) struct Unread<'a> {
-    certainty: &'a UnreadableSources,
+/// Marks the sources as readable when it is dropped.
+pub(super) struct UnreadableGuard<'a> {
+    unreadable: &'a UnreadableSources,
     sources: Vec<&'static str>,
 }
 
-impl Drop for Unread<'_> {
+impl Drop for UnreadableGuard<'_> {
     fn drop(&mut self) {
-        let mut state = self.certainty.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut state = self.unreadable.0.lock().unwrap_or_else(PoisonError::into_inner);
         for source in &self.sources {
             state.unread.remove(*source);
         }

@@ -1,15 +1,15 @@
-//! What the exporter uses, as the system sees it.
+//! The resource usage of the exporter, from `/proc`.
 
 use std::collections::BTreeMap;
 use std::fs;
 use std::sync::{Mutex, PoisonError};
 
-/// What a process uses at a moment.
+/// The resource usage of a process.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Usage {
-    /// Memory that is its own and no file's, in KiB.
+    /// Anonymous memory in KiB.
     pub(super) anonymous: u64,
-    /// Memory with its share of what others use too, in KiB.
+    /// Proportional set size in KiB.
     pub(super) proportional: u64,
     pub(super) descriptors: u64,
     pub(super) threads: u64,
@@ -26,7 +26,7 @@ impl Usage {
         }
     }
 
-    /// The least, or the most, of each.
+    /// The minimum or maximum of each value.
     pub(super) fn each(self, other: Self, choose: fn(u64, u64) -> u64) -> Self {
         Self {
             anonymous: choose(self.anonymous, other.anonymous),
@@ -49,7 +49,7 @@ impl std::fmt::Display for Usage {
     }
 }
 
-/// The most of each that was seen while somebody looked.
+/// The maximum of each value over all measurements.
 #[derive(Default)]
 pub(super) struct Peak(Mutex<Usage>);
 
@@ -65,11 +65,11 @@ impl Peak {
     }
 }
 
-/// The open descriptors by what they are: files by their paths, everything else by its kind.
+/// The open descriptors by target: files by path, others by kind.
 pub(super) fn descriptors(pid: i32) -> BTreeMap<String, usize> {
     let mut kinds = BTreeMap::new();
     for descriptor in fs::read_dir(format!("/proc/{pid}/fd")).unwrap().flatten() {
-        // One that was closed in the meantime is none.
+        // A descriptor may be closed meanwhile.
         let Ok(target) = fs::read_link(descriptor.path()) else { continue };
         let target = target.to_string_lossy().into_owned();
         let kind = match target.split_once(":[") {
@@ -85,7 +85,7 @@ fn read(path: &str) -> String {
     fs::read_to_string(path).unwrap_or_else(|error| panic!("{path}: {error}; has the exporter ended?"))
 }
 
-/// The number after a name, whatever its unit.
+/// The number after a name, without its unit.
 fn field(text: &str, name: &str) -> u64 {
     let line = text.lines().find_map(|line| line.strip_prefix(name));
     let number = line.and_then(|rest| rest.split_whitespace().next()?.parse().ok());

@@ -1,4 +1,4 @@
-//! What a person sees in a terminal, and what goes elsewhere.
+//! Output in a terminal, and output elsewhere.
 
 mod progress;
 mod watch;

@@ -1,4 +1,4 @@
-//! What takes long says what it waits for, to whoever sits before it and to nobody else.
+//! Progress lines of slow operations, which only a terminal shows.
 
 use std::process::Stdio;
 

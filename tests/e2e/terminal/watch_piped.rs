@@ -1,4 +1,4 @@
-//! `status --watch` into a pipe or a file: what changes, a line each.
+//! `status --watch` into a pipe or a file: one line for each change.
 
 use std::process::Command;
 

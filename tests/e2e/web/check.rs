@@ -1,4 +1,4 @@
-//! What is said of a web configuration before anybody depends on it: by `check`, and at the start.
+//! Errors and warnings about a web configuration, from `check` and at the start.
 
 use std::fs;
 

@@ -1,4 +1,4 @@
-//! A client that speaks TLS, logs in, and shows all that it gets.
+//! An HTTP client with TLS and basic authentication.
 
 use std::fs;
 use std::io::{self, Read, Write};

@@ -1,4 +1,4 @@
-//! One address that floods the exporter with connections, while clients of other addresses scrape it.
+//! A flood of connections from one address, while clients of other addresses scrape.
 
 use std::collections::VecDeque;
 use std::io::{Read as _, Write as _};

@@ -1,4 +1,4 @@
-//! `/-/reload`, and the end.
+//! `/-/reload` and shutdown.
 
 use std::io::{Read as _, Write as _};
 use std::thread;

@@ -1,4 +1,4 @@
-//! Several listeners, and sockets with a path.
+//! Several listeners and Unix sockets.
 
 use std::fs;
 use std::net::SocketAddr;

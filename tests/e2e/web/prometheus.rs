@@ -1,4 +1,4 @@
-//! A real Prometheus scrapes what is protected.
+//! A real Prometheus scrapes a protected exporter.
 
 use std::fs;
 

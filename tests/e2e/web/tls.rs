@@ -1,4 +1,4 @@
-//! TLS: whom the exporter proves itself to be, and whom it lets connect.
+//! TLS: server certificates and client certificates.
 
 use std::fs;
 use std::io::{Read as _, Write as _};

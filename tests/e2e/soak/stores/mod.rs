@@ -1,4 +1,4 @@
-//! Places with leases: what is written there, what the exporter is told of them, and what can befall them.
+//! Stores with leases: their content, the configuration that reads them, and their faults.
 
 mod redis;
 mod sql;
@@ -10,69 +10,69 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use super::fault::Fault;
 use crate::servers::{Kind, wanted};
 
-/// The lease whose holder changes all the time, whose epoch grows, and whose work moves: never stalled.
+/// The lease whose holder and epoch change all the time and whose work progresses: never stalled.
 pub(super) const LEADER: &str = "leader";
-/// The lease that is renewed while its work has been due for long: never active.
+/// The lease that is renewed without progress although work is due: never active.
 pub(super) const STUCK: &str = "stuck";
-/// When the holder of that lease got it, when its work moved last, and since when it has waited, in Unix seconds. They stay
-/// what they are: a time of progress that changes is progress.
+/// The acquisition, last progress and oldest due time of that lease, in Unix seconds. They never change, because a changed
+/// time of progress would be progress.
 pub(super) const LONG_AGO: [u64; 3] = [1_600_000_000, 1_600_001_000, 1_600_002_000];
-/// The source, and its one lease, whose holders beat side by side.
+/// The registry source and its only lease.
 pub(super) const REGISTRY: &str = "schedulers";
-/// How many leases a source is to know at the most. More than there ever are at once, fewer than come by.
+/// The lease limit of a source: more leases than there are at once, fewer than there are in a run.
 pub(super) const MAX_LEASES: usize = 50;
-/// How many leases are there at once that never come again.
+/// The number of short-lived leases at a time.
 const PASSING: u64 = 30;
 
-/// A store, as the soak sees it.
+/// A store in the soak test.
 pub(super) trait Store: Send + Sync {
-    /// What it is called.
+    /// The name of the store.
     fn name(&self) -> &'static str;
 
-    /// The sources that read it.
+    /// The sources that read the store.
     fn sources(&self) -> &'static [&'static str];
 
-    /// Their configuration.
+    /// The configuration of these sources.
     fn yaml(&self) -> String;
 
-    /// Makes these its leases, and its tables too if they are not there.
+    /// Replaces all leases. Creates the tables if they do not exist.
     fn write(&self, leases: &Leases);
 
-    /// What can befall it.
+    /// The faults of the store.
     fn faults(&self) -> Vec<Fault<'_>>;
 
-    /// How many connections the exporter has at the server; nothing if it is no server.
+    /// The number of connections of the exporter, or `None` for a store without a server.
     fn connections(&self) -> Option<usize>;
 }
 
-/// The leases of a store at a time.
+/// One generation of the leases of a store.
 pub(super) struct Leases {
-    /// Grows each time.
+    /// Increases with each generation.
     pub(super) epoch: u64,
-    /// Which run of the tests: no name is the same as in another.
+    /// The seed of the run, which makes names unique.
     seed: u64,
 }
 
 impl Leases {
-    /// Who leads.
+    /// The holder of the lease.
     pub(super) fn holder(&self) -> String {
         format!("scheduler-{}", self.epoch)
     }
 
-    /// Names that were never there before and will never come again.
+    /// Names of short-lived leases, which no other generation has.
     pub(super) fn passing(&self) -> impl Iterator<Item = String> {
         let Self { epoch, seed } = *self;
         (0..PASSING).map(move |number| format!("passing-{seed}-{epoch:09}-{number:02}-of-a-name-that-is-not-short"))
     }
 }
 
-/// A store, and whose turn it is: whoever writes there or has a fault befall it.
+/// A store with a lock, which is held to write leases or to apply a fault.
 pub(super) struct SharedStore {
     pub(super) store: Box<dyn Store>,
     turn: Mutex<Leases>,
 }
 
-/// Somebody's turn.
+/// The lock on a store.
 pub(super) struct Turn<'a> {
     store: &'a dyn Store,
     leases: MutexGuard<'a, Leases>,
@@ -85,7 +85,7 @@ impl SharedStore {
         shared
     }
 
-    /// Waits for one's turn.
+    /// Locks the store.
     pub(super) fn turn(&self) -> Turn<'_> {
         Turn { store: &*self.store, leases: self.turn.lock().unwrap_or_else(PoisonError::into_inner) }
     }

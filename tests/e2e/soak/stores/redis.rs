@@ -1,4 +1,4 @@
-//! Redis, with a hash for each lease.
+//! Redis with one hash for each lease.
 
 use std::fs;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -11,14 +11,14 @@ use crate::soak::environment::TIMEOUT;
 use crate::soak::fault::{self, Fault};
 
 pub(super) struct Redis {
-    /// Dropped before the server.
+    /// Must be dropped before the server.
     keyspace: Keyspace,
     proxy: Proxy,
     server: Server,
     passwords: AtomicU32,
 }
 
-/// Makes the leases that it is told the only ones.
+/// Replaces all leases by the arguments.
 const WRITE: &str = "
     for _, key in ipairs(redis.call('KEYS', 'lease:*')) do redis.call('DEL', key) end
     local time = redis.call('TIME')
@@ -40,13 +40,13 @@ impl Redis {
         Self { keyspace, proxy, server, passwords: AtomicU32::new(0) }
     }
 
-    /// The reader's password, as it now is at the server.
+    /// The present password of the reader at the server.
     fn password(&self) -> String {
         format!("password-{}", self.passwords.load(Ordering::SeqCst))
     }
 
-    /// Gives the reader a password that nobody had before, and does not tell the exporter: whoever logs in meanwhile with
-    /// the one before is sent away as well.
+    /// Changes the password of the reader without telling the exporter. A login with the old password is refused, also if
+    /// it is in progress.
     fn change_password(&self) {
         self.passwords.fetch_add(1, Ordering::SeqCst);
         let password = format!(">{}", self.password());

@@ -1,4 +1,4 @@
-//! PostgreSQL, with standing leases and a registry, and MariaDB, with claims.
+//! PostgreSQL with standing leases and a registry, and MariaDB with claims.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -12,21 +12,21 @@ use crate::soak::environment::TIMEOUT;
 use crate::soak::fault::{self, Fault};
 
 pub(super) struct Sql {
-    /// Dropped before the server.
+    /// Must be dropped before the server.
     database: Database,
     proxy: Proxy,
     server: Server,
     passwords: AtomicU32,
 }
 
-/// The tables, in the words that SQLite has in common with servers.
+/// The tables, in SQL that SQLite and the servers understand.
 pub(super) const TABLES: &str = "CREATE TABLE IF NOT EXISTS lease (lease varchar(200) PRIMARY KEY, \
     holder varchar(100), epoch bigint, acquired_at double precision, renewed_at double precision, \
     expires_at double precision, progress_at double precision, progress_epoch bigint, due bigint, \
     oldest_due_at double precision); \
     CREATE TABLE IF NOT EXISTS beat (holder varchar(100) PRIMARY KEY, seen double precision);";
 
-/// The statements that make these the only leases, where `now` is the store's clock in seconds.
+/// Statements that replace all leases. `now` is the clock of the store in seconds.
 pub(super) fn rows(leases: &Leases, now: &str) -> String {
     let (holder, epoch, [acquired, progress, due]) = (leases.holder(), leases.epoch, LONG_AGO);
     let mut sql = format!(
@@ -45,7 +45,7 @@ pub(super) fn rows(leases: &Leases, now: &str) -> String {
     sql
 }
 
-/// What the exporter asks for the leases.
+/// The query of the exporter.
 pub(super) fn lease_query(now: &str) -> String {
     format!("SELECT {now} AS store_now, lease.* FROM (SELECT 1 AS one) AS clock LEFT JOIN lease ON true")
 }
@@ -69,13 +69,13 @@ impl Sql {
         }
     }
 
-    /// The reader's password, as it now is at the server.
+    /// The present password of the reader at the server.
     fn password(&self) -> String {
         format!("password-{}", self.passwords.load(Ordering::SeqCst))
     }
 
-    /// Gives the reader a password that nobody had before, and does not tell the exporter: whoever logs in meanwhile with
-    /// the one before is sent away as well.
+    /// Changes the password of the reader without telling the exporter. A login with the old password is refused, also if
+    /// it is in progress.
     fn change_password(&self) {
         self.passwords.fetch_add(1, Ordering::SeqCst);
         let password = self.password();

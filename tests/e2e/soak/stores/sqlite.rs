@@ -1,4 +1,4 @@
-//! SQLite: the tables of the reference protocol with a log beside the file, and a table of one's own without.
+//! SQLite: the reference tables in WAL mode, and another table without.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -25,7 +25,7 @@ enum Tables {
 pub(super) struct Sqlite {
     file: PathBuf,
     tables: Tables,
-    /// Who writes; nobody while the file is away.
+    /// The writer's connection, or `None` while the file is missing.
     writer: Mutex<Option<Connection>>,
 }
 
@@ -61,7 +61,7 @@ impl Sqlite {
         fs::rename(&self.file, self.away()).unwrap();
     }
 
-    /// Puts a copy where the file was: another one of the same content.
+    /// Replaces the file by a copy.
     fn put_back(&self) {
         let copy = self.file.with_extension("copy");
         fs::copy(self.away(), &copy).unwrap();
@@ -108,7 +108,7 @@ impl Store for Sqlite {
     fn yaml(&self) -> String {
         let own = format!("query: \"{}\"\n    kind: standing\n    clock: store", lease_query(NOW));
         let (name, reads) = match self.tables {
-            // Shares readings too, as sources do by default.
+            // This source reuses readings, as sources do by default.
             Tables::Reference => ("documents", "preset: reference\n    reuse_for: 50ms"),
             Tables::Own => ("ledger", &*(own + "\n    reuse_for: 0s")),
         };
