@@ -67,3 +67,16 @@ fn every_document_can_be_reached_from_the_readme() {
     let lost: Vec<_> = documents().into_iter().filter(|document| !reached.contains(document)).collect();
     assert_eq!(lost, [""; 0]);
 }
+
+#[test]
+fn every_path_that_contributing_names_is_there() {
+    let text = prose("CONTRIBUTING.md");
+    let quoted = text.split('`').skip(1).step_by(2);
+    let folders =
+        ["src/", "tests/", "docs/", "alerts/", "deploy/", "benches/", "protocol/", "templates/", "build/", ".ci/"];
+    let paths: Vec<_> = quoted.filter(|word| folders.iter().any(|folder| word.starts_with(folder))).collect();
+    assert!(paths.len() > 40, "{paths:?}");
+    for path in paths.into_iter().map(|path| path.split([' ', '*']).next().unwrap()) {
+        assert!(repository(path).exists(), "{path}");
+    }
+}
