@@ -15,24 +15,24 @@ use crate::harness::http::{self, Reply};
 use crate::harness::store::{active, folder, reference};
 use crate::harness::{Exporter, metrics::Series};
 
-/// What Prometheus 2.42 sends, as it is seen to send it.
+/// The `Accept` header of Prometheus 2.42.
 const PROMETHEUS_2_42: &str = "application/openmetrics-text;version=1.0.0,application/openmetrics-text;version=0.0.1;\
     q=0.75,text/plain;version=0.0.4;q=0.5,*/*;q=0.1";
 const OPEN_METRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 const TEXT: &str = "text/plain; version=0.0.4; charset=utf-8";
 
-/// Names with everything that a format must escape, or might trip over.
+/// Names with all characters that a format must escape.
 const NAMES: [&str; 7] =
     ["planner", "back\\slash", "quo\"te", "line\nbreak", "# EOF", "tab\tand\rreturn", "日本-😀 {a=\"b\"} 1"];
 
-/// An exporter of two sources, one with many leases and one with none that can be read.
+/// An exporter with two sources: one with many leases, and an unreadable one.
 struct Served {
     exporter: Exporter,
     _folder: TempDir,
 }
 
 impl Served {
-    /// With these and so many more leases. All scrapes of a test share one reading of what can be read.
+    /// With the given and many more leases. All scrapes of a test share one reading.
     fn new(names: &[&str], more: usize) -> Self {
         let folder = folder();
         let store = reference(&folder.path().join("store.db"));
@@ -59,7 +59,7 @@ impl Served {
     }
 }
 
-/// The names and labels of all samples of a text, whichever format that is of.
+/// The names and labels of all samples of a text in either format.
 fn series(text: &str) -> BTreeSet<Series> {
     crate::harness::Metrics::parse(text).series().collect()
 }

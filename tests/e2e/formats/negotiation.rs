@@ -45,7 +45,7 @@ fn a_source_that_is_not_asked_for_is_not_read() {
         one.body
     );
     assert!(!served.exporter.log().contains("cannot be read"), "{}", served.exporter.log());
-    // The log would have told.
+    // A reading of the unreadable source is logged, so the scrapes above have not read it.
     served.scrape("/metrics", "", "");
     served.exporter.process().stderr.wait_for("the source cannot be read");
     let known = missing("/api/v1/leases/billing/invoices");

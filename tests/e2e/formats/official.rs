@@ -7,10 +7,10 @@ use serde_json::Value;
 use super::{NAMES, PROMETHEUS_2_42, Served, series};
 use crate::harness::python::python;
 
-/// What `prometheus_client.openmetrics.parser` makes of a text: families with their samples, as JSON.
+/// The result of `prometheus_client.openmetrics.parser`: families with their samples, as JSON.
 ///
 /// # Errors
-/// Its own, if it refuses the text.
+/// The error of the parser, if it refuses the text.
 fn parsed(text: &str) -> Result<Value, String> {
     let script = "import json, sys\n\
         from prometheus_client.openmetrics.parser import text_string_to_metric_families as families\n\
@@ -59,7 +59,7 @@ fn the_official_parser_refuses_what_this_format_does_not_have() {
     let text = served.scrape("/metrics", PROMETHEUS_2_42, "identity").body;
     assert!(parsed(&text).is_ok());
     for (from, to, why) in [
-        // Why the state sets are gauges.
+        // The exporter declares state sets as gauges, because the parser requires more of a state set.
         ("# TYPE lease_state gauge", "# TYPE lease_state stateset", "Stateset missing label"),
         ("\n# EOF\n", "\n", "Missing # EOF"),
         ("# UNIT lease_age_seconds seconds", "# UNIT lease_age_seconds minutes", "Unit does not match"),

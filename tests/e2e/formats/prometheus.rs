@@ -8,7 +8,7 @@ use crate::harness::eventually;
 use crate::harness::metrics::Series;
 use crate::servers::{Prometheus, PrometheusApi};
 
-/// What a job has stored of the exporter, without what Prometheus itself adds.
+/// The stored series of a job, without those that Prometheus adds.
 fn stored(api: PrometheusApi, job: &str) -> BTreeMap<Series, f64> {
     let samples = api.query(&format!("{{job=\"{job}\",__name__!~\"up|scrape_.*\"}}"));
     samples
@@ -50,7 +50,7 @@ fn prometheus_stores_what_was_written_and_the_same_from_either_format() {
     assert_eq!(names(&open_metrics), names(&text));
     let written = served.scrape("/metrics", "", "identity").body;
     assert_eq!(names(&text), series(&written).into_iter().collect::<Vec<_>>());
-    // What does not change from one reading to the next is the same to the last digit.
+    // Values that do not change between readings are exactly equal.
     let lasting = |(name, _): &Series| {
         ["lease_state", "lease_epoch", "lease_anomalies_total", "lease_holder_info", "lease_renewed_timestamp_seconds"]
             .contains(&&**name)

@@ -5,14 +5,14 @@ use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::{Arc, Mutex};
 use std::thread;
 
-/// Such a way. It is there for as long as the test process.
+/// The proxy. It runs until the end of the test process.
 pub(super) struct RecordingProxy {
     pub(super) address: SocketAddr,
     heads: Arc<Mutex<Vec<String>>>,
 }
 
 impl RecordingProxy {
-    /// One that leads to the exporter at this address, each request on a connection of its own.
+    /// Starts a proxy to the exporter, with a new connection for each request.
     pub(super) fn before(exporter: SocketAddr, accept: Option<&'static str>) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
@@ -21,14 +21,14 @@ impl RecordingProxy {
         thread::spawn(move || {
             for client in listener.incoming().flatten() {
                 let noted = Arc::clone(&noted);
-                // A client that goes away ends nothing but its own connection.
+                // A client that disconnects ends only its own connection.
                 thread::spawn(move || pass(client, exporter, accept, &noted));
             }
         });
         Self { address, heads }
     }
 
-    /// What the last request said under this name.
+    /// A header of the last request.
     pub(super) fn last(&self, name: &str) -> Option<String> {
         let heads = self.heads.lock().unwrap();
         let mut lines = heads.last()?.lines().filter_map(|line| line.split_once(": "));

@@ -25,7 +25,7 @@ fn sixteen_scrapes_at_once_get_the_same_leases_in_whichever_format() {
             .collect();
         scrapes.into_iter().map(|scrape| scrape.join().unwrap()).collect()
     });
-    // What the exporter says of itself differs from one scrape to the next, and headers between the formats.
+    // The exporter's own metrics differ between scrapes, and comments between formats.
     let samples = |body: &String| -> Vec<String> {
         body.lines().filter(|line| line.starts_with("lease_") && line.contains("source=")).map(str::to_owned).collect()
     };

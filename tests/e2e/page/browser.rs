@@ -11,7 +11,7 @@ use crate::harness::store::folder;
 use crate::harness::{PATIENCE, eventually};
 use crate::servers;
 
-/// What starts it: the pipes are its descriptors 3 and 4, and it ends when they do.
+/// The start command. The pipes are descriptors 3 and 4; the browser ends when they are closed.
 const PIPED: &str = r#"exec "$0" "$@" 3<&0 4>&1 </dev/null >/dev/null 2>&1"#;
 const FLAGS: [&str; 12] = [
     "--headless",
@@ -28,7 +28,7 @@ const FLAGS: [&str; 12] = [
     "--remote-debugging-pipe",
 ];
 
-/// A browser with one page, ended with its guard.
+/// A browser, which ends when the guard is dropped.
 pub(super) struct Browser {
     child: Child,
     words: ChildStdin,
@@ -36,13 +36,13 @@ pub(super) struct Browser {
     asked: u64,
     session: Option<String>,
     windows: Vec<String>,
-    /// What the page complained of: errors of scripts, and what its security policy kept out.
+    /// Errors of scripts and violations of the security policy.
     complaints: Vec<String>,
     _profile: TempDir,
 }
 
 impl Browser {
-    /// Starts one; nothing where the tests are to do without.
+    /// Starts a browser. Returns `None` if the tests run without one.
     pub(super) fn start() -> Option<Self> {
         if servers::is_left_out("chromium") {
             return None;
@@ -86,20 +86,20 @@ impl Browser {
         self.focus(true);
     }
 
-    /// Opens another window, which is asked from now on. The one before is still seen.
+    /// Opens another visible window and makes it the current one.
     pub(super) fn window(&mut self, focused: bool) {
         self.another(true);
         self.windows.extend(self.session.clone());
         self.focus(focused);
     }
 
-    /// Without a window system there is nothing that gives the focus to one window alone: a page is told whether it has it.
+    /// Without a window system, focus is not exclusive, so each page is told whether it has the focus.
     fn focus(&mut self, focused: bool) {
         let script = format!("document.hasFocus = () => {focused}");
         self.ask("Page.addScriptToEvaluateOnNewDocument", json!({ "source": script }));
     }
 
-    /// Opens a tab before the one that is asked, which is not seen any more, and gives the focus to that tab.
+    /// Opens a tab that hides the current page and takes the focus.
     pub(super) fn cover(&mut self) {
         let covered = self.session.clone();
         self.another(false);
@@ -113,12 +113,12 @@ impl Browser {
         self.attach_to(&target["targetId"]);
     }
 
-    /// The windows that were opened beside the first.
+    /// The windows after the first.
     pub(super) fn windows(&self) -> Vec<String> {
         self.windows.clone()
     }
 
-    /// Asks this window from now on.
+    /// Makes a window the current one.
     pub(super) fn turn_to(&mut self, window: String) {
         self.session = Some(window);
     }
@@ -133,7 +133,7 @@ impl Browser {
         self.size(1200, 900);
     }
 
-    /// Asks for something that cannot fail, and waits for the answer.
+    /// Calls a method of the protocol that cannot fail, and waits for the result.
     pub(super) fn ask(&mut self, method: &str, parameters: Value) -> Value {
         self.answer(method, &parameters).unwrap_or_else(|error| panic!("{method} {parameters}: {error}"))
     }
@@ -156,7 +156,7 @@ impl Browser {
             }
             match answer["method"].as_str() {
                 Some("Runtime.exceptionThrown") => self.complaints.push(answer["params"].to_string()),
-                // A request that fails is said to, which is no mistake of the page.
+                // A failed request is logged by the browser. It is no error of the page.
                 Some("Log.entryAdded") if answer["params"]["entry"]["source"] != "network" => {
                     self.complaints.push(answer["params"]["entry"]["text"].to_string());
                 }
@@ -165,7 +165,7 @@ impl Browser {
         }
     }
 
-    /// Goes to an address, and waits until all of it is there.
+    /// Opens an address and waits until the page is loaded.
     pub(super) fn open(&mut self, address: &str) {
         let gone = self.ask("Page.navigate", json!({ "url": address }));
         assert!(gone.get("errorText").is_none(), "{address}: {gone}");
@@ -175,7 +175,7 @@ impl Browser {
         );
     }
 
-    /// What an expression gives on the page.
+    /// Evaluates an expression on the page.
     pub(super) fn value(&mut self, expression: &str) -> Value {
         let parameters = json!({ "expression": expression, "returnByValue": true, "awaitPromise": true });
         let mut answer = self.ask("Runtime.evaluate", parameters);
@@ -183,13 +183,13 @@ impl Browser {
         answer["result"]["value"].take()
     }
 
-    /// The same, where it is a text.
+    /// Evaluates an expression that returns a text.
     pub(super) fn text(&mut self, expression: &str) -> String {
         let value = self.value(expression);
         value.as_str().unwrap_or_else(|| panic!("{expression} is {value}")).to_owned()
     }
 
-    /// Waits until an expression is true. While the page goes elsewhere there is nobody to ask, which is waited for too.
+    /// Waits until an expression is true, also across a navigation.
     pub(super) fn until(&mut self, what: &str, expression: &str) {
         let parameters = json!({ "expression": format!("Boolean({expression})"), "returnByValue": true });
         eventually(what, || {
@@ -198,7 +198,7 @@ impl Browser {
         });
     }
 
-    /// Presses a key and lets it go.
+    /// Presses and releases a key.
     pub(super) fn press(&mut self, key: &str) {
         let (code, text) = match key {
             "Tab" => (9, ""),
@@ -213,12 +213,12 @@ impl Browser {
         }
     }
 
-    /// Writes into what has the focus.
+    /// Types a text into the focused element.
     pub(super) fn write(&mut self, text: &str) {
         self.ask("Input.insertText", json!({ "text": text }));
     }
 
-    /// Goes on with Tab until an expression says of `it`, which has the focus, that it is the one.
+    /// Presses Tab until an expression is true for `it`, the focused element.
     pub(super) fn tab_to(&mut self, what: &str) {
         for _ in 0..60 {
             self.press("Tab");
@@ -244,7 +244,7 @@ impl Browser {
         self.ask("Emulation.setScriptExecutionDisabled", json!({ "value": true }));
     }
 
-    /// The page has run into no error, and its security policy kept nothing out.
+    /// Checks that the page had no script error and no violation of its security policy.
     pub(super) fn assert_no_complaints(&mut self) {
         self.value("1");
         assert!(self.complaints.is_empty(), "{:#?}", self.complaints);

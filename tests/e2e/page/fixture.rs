@@ -14,7 +14,7 @@ const QUERY: &str = "WITH clock AS MATERIALIZED (SELECT unixepoch('subsec') AS n
     SELECT now AS store_now, lease, holder, 7 AS epoch, 1000000000 AS acquired_at, now AS renewed_at, \
     now + 60 AS expires_at, COALESCE(progress_at, now) AS progress_at, 7 AS progress_epoch, due, oldest_due_at \
     FROM clock LEFT JOIN work ON true";
-/// Leases in each state, in the order in which they are shown.
+/// Leases in each state, in the order of the page.
 pub(super) const EACH_STATE: [(&str, &str); 5] =
     [("retention", "stalled"), ("mailer", "no leader"), ("audit", "unknown"), ("planner", "active"), ("index", "idle")];
 
@@ -24,24 +24,24 @@ pub(super) struct PageFixture {
     _folder: TempDir,
 }
 
-/// Sources that cannot be read, as the configuration lists them.
+/// Unreadable sources for the configuration.
 pub(super) fn unreadable(names: impl IntoIterator<Item = String>) -> String {
     let source = |name| format!("  - {{ name: {name}, store: sqlite://nowhere.db, preset: reference }}\n");
     names.into_iter().map(source).collect()
 }
 
 impl PageFixture {
-    /// An exporter of this table. Work that is due may stand still for as long as this.
+    /// An exporter that reads the table, with the given `stall_after`.
     pub(super) fn new(rows: &str, stall_after: Duration) -> Self {
         Self::beside(rows, stall_after, "")
     }
 
-    /// The same beside further sources.
+    /// The same with further sources.
     pub(super) fn beside(rows: &str, stall_after: Duration, sources: &str) -> Self {
         Self::with(rows, stall_after, "", sources)
     }
 
-    /// One whose readings are used for so long.
+    /// The same with the given `reuse_for`.
     pub(super) fn reused(rows: &str, stall_after: Duration, reuse_for: &str) -> Self {
         Self::with(rows, stall_after, &format!("    reuse_for: {reuse_for}\n"), "")
     }
@@ -58,7 +58,7 @@ impl PageFixture {
         Self { table, exporter, _folder: folder }
     }
 
-    /// One with a lease in each state.
+    /// A fixture with a lease in each state.
     pub(super) fn of_each_state() -> Self {
         Self::new(
             "INSERT INTO work (lease) VALUES ('planner'); \
@@ -74,13 +74,13 @@ impl PageFixture {
         format!("http://{}{path}", self.exporter.address())
     }
 
-    /// From now on its work moves.
+    /// Makes the work of a lease progress from now on.
     pub(super) fn let_work(&self, lease: &str) {
         let work = "UPDATE work SET progress_at = NULL, due = 0, oldest_due_at = NULL WHERE lease = ?1";
         assert_eq!(self.table.execute(work, params![lease]).unwrap(), 1);
     }
 
-    /// From now on the lease renews and its work stands still.
+    /// Makes a lease renew without progress from now on.
     pub(super) fn let_hang(&self, lease: &str) {
         let hang = "UPDATE work SET progress_at = unixepoch('subsec'), due = 1, oldest_due_at = unixepoch('subsec') \
                     WHERE lease = ?1";

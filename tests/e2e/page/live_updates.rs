@@ -10,7 +10,7 @@ use crate::harness::{now, sleep_until};
 
 const STALL_AFTER: Duration = Duration::from_secs(4);
 
-/// Two leases whose work moves.
+/// Two leases with progress.
 fn two_at_work() -> PageFixture {
     PageFixture::new("INSERT INTO work (lease) VALUES ('index'), ('planner')", STALL_AFTER)
 }
@@ -34,7 +34,7 @@ fn stalled_lease_shows_without_a_reload_and_without_moving_the_focus() {
     let since = browser.text("document.querySelector('li.lease.stalled .since').innerText");
     assert!(since.starts_with("for ") && !since.contains('\u{2265}'), "it was seen to become so: {since}");
     assert_eq!(browser.text("document.getElementById('live').textContent"), "Live");
-    // The title is the same once one takes the place of the other, and yet that is said.
+    // The title does not change if another lease stalls instead, but the change is announced.
     fixture.let_work("planner");
     fixture.let_hang("index");
     browser.until("the other to be said", &format!("{said}.includes('index: stalled')"));
@@ -46,7 +46,7 @@ fn page_reports_a_failed_reading_and_then_shows_a_gap() {
     let Some(mut browser) = Browser::start() else { return };
     let fixture = two_at_work();
     browser.open(&fixture.address("/lease?source=own&lease=planner"));
-    // Once a few looks have followed each other, it is known how far apart they usually are.
+    // The page knows the usual interval after a few updates.
     browser.until("it to be watched", "/ ([6-9]|[1-9][0-9])s/.test(document.querySelector('.seen').textContent)");
     assert_eq!(browser.value("document.querySelectorAll('.strip rect:not(.floor)').length"), 1);
     fixture.exporter.process().signal(Signal::STOP);
@@ -56,7 +56,7 @@ fn page_reports_a_failed_reading_and_then_shows_a_gap() {
     let as_of = browser.text("document.querySelector('.made time').textContent");
     let said = browser.text("document.getElementById('trouble').textContent");
     assert!(said.contains(&format!("What is below was so at {as_of}, not now.")) && as_of.ends_with(" UTC"), "{said}");
-    // It is announced once, however long it lasts.
+    // The failure is announced once.
     browser.value(
         "window.announced = 0; new MutationObserver(() => announced++).observe(document.getElementById('trouble'), \
          { childList: true, characterData: true, subtree: true })",
@@ -81,7 +81,7 @@ fn page_reports_a_failed_reading_and_then_shows_a_gap() {
 #[test]
 fn a_page_that_does_not_change_is_asked_for_by_its_tag_and_stays_live() {
     let Some(mut browser) = Browser::start() else { return };
-    // Nothing is read anew for a minute, so nothing can change.
+    // Readings are reused for a minute, so nothing can change.
     let fixture = PageFixture::reused("INSERT INTO work (lease) VALUES ('planner')", STALL_AFTER, "1m");
     browser.open(&fixture.address("/"));
     browser.until("a tag", "tag !== null");
@@ -173,7 +173,7 @@ fn hidden_tab_has_a_current_title() {
 fn a_seventh_window_opens_and_all_of_them_are_live() {
     let Some(mut browser) = Browser::start() else { return };
     let fixture = two_at_work();
-    // Six windows beside the one that has the focus, each of which is seen: all the connections that a browser keeps.
+    // Six visible windows beside the focused one use all connections of the browser to a host.
     for _ in 0..6 {
         browser.window(false);
         browser.open(&fixture.address("/"));

@@ -8,12 +8,12 @@ use super::fixture::PageFixture;
 use crate::harness::{PATIENCE, http, now};
 
 const STALL_AFTER: Duration = Duration::from_secs(4);
-/// Whoever waited for the source that hangs would wait for a minute. An answer within this time did not.
+/// The limit of a response that does not wait for the hanging source, which takes a minute.
 const AT_ONCE: Duration = Duration::from_secs(20);
-/// How long a request is willing to wait: for longer than the source may take.
+/// The scrape timeout: longer than the timeout of the source.
 const PATIENT: (&str, &str) = ("X-Prometheus-Scrape-Timeout-Seconds", "90");
 
-/// A source with a lease at work, and one whose server takes connections and never says a word.
+/// A working source, and a source whose server accepts connections and never answers.
 struct Beside {
     fixture: PageFixture,
     _hung: TcpListener,
@@ -31,7 +31,7 @@ impl Beside {
         Self { fixture, _hung: hung }
     }
 
-    /// What comes for a path, which must come at once.
+    /// The response to a request, which must arrive at once.
     fn get(&self, path: &str) -> String {
         let reply = http::get(self.fixture.exporter.address(), path, &[(PATIENT.0, PATIENT.1.to_owned())]);
         assert!(reply.took < AT_ONCE, "{path} took {:?}", reply.took);
@@ -40,7 +40,7 @@ impl Beside {
     }
 }
 
-/// The seconds for which the banner says that the source has not answered.
+/// The seconds without an answer, as shown in the banner.
 fn unanswered(page: &str) -> Option<u64> {
     let (_, after) = page.split_once("Source <bdi>hung</bdi></b> has not answered for ")?;
     let (time, _) = after.split_once(" (store_timeout)")?;
@@ -48,7 +48,7 @@ fn unanswered(page: &str) -> Option<u64> {
     Some(minutes.parse::<u64>().unwrap() * 60 + seconds.parse::<u64>().unwrap_or_default())
 }
 
-/// The seconds of the day that a page is as of.
+/// The time of the page, in seconds of the day.
 fn as_of(page: &str) -> u64 {
     let (_, after) = page.split_once("as of <time>").unwrap();
     let time = after.split_once(" UTC</time>").unwrap().0.split_once(' ').unwrap().1;
@@ -67,7 +67,7 @@ fn pages_appear_at_once_with_known_states_and_wait_for_no_other_source() {
     }
     let page = beside.get("/lease?source=hung&lease=locked");
     assert!(page.contains("<code>store_timeout</code>") && unanswered(&page).is_some(), "{page}");
-    // What is scraped meanwhile says the same, within its own time.
+    // A scrape meanwhile reports the same, within its own timeout.
     let metrics = beside.fixture.exporter.scrape_within(Some(2.0));
     assert_eq!(metrics.says("hung", "locked"), Some(("unknown", "store_timeout")));
     assert_eq!(metrics.says("own", "planner"), Some(("active", "progressing")));
@@ -76,7 +76,7 @@ fn pages_appear_at_once_with_known_states_and_wait_for_no_other_source() {
 #[test]
 fn the_main_part_tells_that_a_lease_stalls_while_another_source_hangs() {
     let beside = Beside::start();
-    // As the script asks for it, which must not wait.
+    // The request of the script, which must not wait.
     let mut pages = std::iter::from_fn(|| {
         let page = beside.get("/live");
         std::thread::sleep(Duration::from_secs(2));
@@ -118,7 +118,7 @@ fn a_page_stays_live_beside_a_source_that_hangs() {
     browser.until("an answer", "document.getElementById('live').textContent === 'Live'");
     beside.fixture.let_hang("planner");
     browser.until("the lease to be stalled", "document.querySelector('li.lease.stalled') !== null");
-    // The exporter gives a page no more than ten seconds of a read, and goes on counting with the next.
+    // A reading for a page ends after ten seconds. The next one goes on counting.
     let banner = "document.querySelector('.banner.failed').textContent";
     browser.until("time to pass", &format!("/hung has not answered for (1[3-9]|[2-9][0-9])s/.test({banner})"));
     assert_eq!(browser.value("window.old"), 0, "it was never said to be old");

@@ -16,7 +16,7 @@ const ROWS: &str = "[...document.querySelectorAll('li.lease')].map(row => ({ \
     facts: [...row.querySelectorAll('dt')].slice(0, 2).map(fact => fact.textContent), \
     holder: /holder [0-9a-f]{16}/.test(row.textContent), epoch: /epoch 7/.test(row.textContent) }))";
 
-/// How many different values a member has.
+/// The number of different values of a member.
 fn different(rows: &[Value], member: &str) -> usize {
     let mut values: Vec<_> = rows.iter().map(|row| row[member].to_string()).collect();
     values.sort();
@@ -44,7 +44,7 @@ fn each_state_is_shown_by_word_shape_and_colour_worst_first() {
             assert_eq!(row["holder"], row["name"] != "mailer", "{row}");
             assert_eq!(row["epoch"], true, "{row}");
         }
-        // A fresh lease over old progress, as a picture: one bar short, the other beyond the limit in the middle.
+        // The bars of a fresh lease with old progress: one is short, the other exceeds the limit mark.
         let widths = browser.value(
             "[...document.querySelectorAll('li.lease.stalled .picture rect:not(.perhaps)')].filter((_, at) => at % 2 === 0) \
              .map(bar => bar.getBoundingClientRect().width / bar.ownerSVGElement.getBoundingClientRect().width)",
@@ -74,7 +74,7 @@ fn lease_page_has_its_own_address_and_shows_the_evidence() {
         assert!(text.contains(shown), "{shown}: {text}");
     }
     assert_eq!(browser.text("location.pathname + location.search"), "/lease?source=own&lease=retention");
-    // It stays what it is while it is renewed.
+    // The lease page, with the open evidence, stays the same while it is updated.
     let made = browser.text("document.querySelector('.made').textContent");
     browser.until("it to be renewed", &format!("document.querySelector('.made').textContent !== {made:?}"));
     assert!(browser.value("document.getElementById('why') !== null") == true);
@@ -114,7 +114,7 @@ fn ten_thousand_leases_stay_usable() {
     browser.open(&fixture.address("/"));
     let took = now() - began;
     assert!(took < Duration::from_secs(20), "{took:?}");
-    // A page waits for no reading that takes its time, and shows it once it is there.
+    // The page does not wait for a slow reading, and shows it when it is complete.
     browser.until("the worst first", "document.querySelector('li.lease h2')?.textContent === 'zz-stuck'");
     browser.value("document.querySelector('a[rel=next]').click()");
     browser.until(

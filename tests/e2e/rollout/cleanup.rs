@@ -5,7 +5,7 @@ use rustix::process::{Pid, Signal};
 use super::local::Local;
 use crate::harness::eventually;
 
-/// Whether a process is there and has not ended.
+/// Whether a process exists and is no zombie.
 fn is_alive(pid: Pid) -> bool {
     let stat = std::fs::read_to_string(format!("/proc/{}/stat", pid.as_raw_nonzero())).unwrap_or_default();
     stat.rsplit_once(") ").is_some_and(|(_, rest)| !rest.starts_with(['Z', 'X']))

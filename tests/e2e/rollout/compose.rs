@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::harness::{contents, repository, run};
 
-/// The services, with what they have in common merged into each.
+/// The services, with their YAML merge keys resolved.
 fn services() -> Vec<(String, Value)> {
     let text = contents("deploy/compose.yaml");
     let mut compose: Value = serde_saphyr::from_str(&text).unwrap();
@@ -34,7 +34,7 @@ fn every_service_of_compose_is_confined_pinned_and_on_loopback_alone() {
     }
 }
 
-/// Services that are built at once and export one name get in each other's way.
+/// Services that build an image of the same name at the same time conflict.
 #[test]
 fn image_names_in_compose_are_unique() {
     let built: Vec<_> = services().into_iter().filter(|(_, service)| !service["build"].is_null()).collect();
@@ -68,7 +68,7 @@ fn everything_that_compose_mounts_from_here_is_here() {
     assert_eq!(mounted, expected.map(str::to_owned).into());
 }
 
-/// The arguments are the program's own: it refuses one that it does not know before it does anything.
+/// The program refuses unknown arguments before it does anything.
 #[test]
 fn the_program_takes_the_arguments_that_compose_gives_it() {
     let mut schedulers = 0;
@@ -76,7 +76,7 @@ fn the_program_takes_the_arguments_that_compose_gives_it() {
         let arguments = texts(&service["command"]);
         if arguments.first() == Some(&"scheduler") {
             schedulers += 1;
-            // A store of its own kind that cannot be there, so that it ends.
+            // A store that cannot exist, so that the program ends.
             let store = "--store=sqlite:///proc/nowhere/scheduler.db";
             let replaced: Vec<&str> =
                 arguments.iter().map(|word| if word.starts_with("--store=sqlite:") { store } else { word }).collect();

@@ -2,7 +2,7 @@
 
 use crate::harness::{contents, repository};
 
-/// The rest of the only line that begins like this.
+/// The rest of the only line with this beginning.
 fn after<'a>(text: &'a str, beginning: &str) -> &'a str {
     let mut found = text.lines().filter_map(|line| line.trim().strip_prefix(beginning));
     let first = found.next().unwrap_or_else(|| panic!("no line begins with {beginning:?}"));
@@ -18,7 +18,7 @@ fn the_image_is_built_with_the_rust_that_the_package_asks_for() {
     assert!(built == asked || built.starts_with(&format!("{asked}.")), "{built}, where {asked} is asked for");
 }
 
-/// What the build needs is let in by name, so that nothing else gets into the image's context.
+/// The build context lists files by name and excludes everything else.
 #[test]
 fn build_context_has_only_the_files_that_the_build_needs() {
     let ignore = contents(".dockerignore");

@@ -7,10 +7,10 @@ use crate::servers::Alertmanager;
 
 const CONFIGURATION: &str = include_str!("../../../deploy/alertmanager/alertmanager.yml");
 
-/// Each alert as its name, source and lease; `-` where there is no lease.
+/// Each alert by its name, source and lease, or `-` without a lease.
 type Said<'a> = (&'a str, &'a str, &'a str);
 
-/// Which of these alerts, sent together, are suppressed.
+/// The alerts that Alertmanager suppresses if all are sent.
 fn suppressed<'a>(alerts: &[Said<'a>]) -> BTreeSet<Said<'a>> {
     let alertmanager = Alertmanager::start(CONFIGURATION);
     let labels: Vec<Vec<(&str, &str)>> = alerts

@@ -11,25 +11,25 @@ use crate::harness::process::program;
 use crate::harness::{Process, eventually};
 use crate::servers::PrometheusApi;
 
-/// The whole picture, ended with its guard.
+/// The local stack, which ends when the guard is dropped.
 pub(super) struct Local {
     process: Option<Process>,
     said: String,
 }
 
 impl Local {
-    /// Starts it in a hurry, on free ports, and waits until everything runs.
+    /// Starts the stack with `--hurry` on free ports, and waits until everything runs.
     pub(super) fn up(options: &[&str]) -> Self {
         Self::up_in(&std::env::temp_dir(), options)
     }
 
-    /// The same, with its private folder in this one.
+    /// The same with its private folder in a given folder.
     pub(super) fn up_in(folder: &Path, options: &[&str]) -> Self {
-        // Below those that the system gives to clients, and away from where other servers of tests are.
+        // Below the ephemeral range, and apart from the ports of other test servers.
         let port = 28_000 + RandomState::new().hash_one(0) % 4_000;
         let up = concat!(env!("CARGO_MANIFEST_DIR"), "/deploy/local/up");
         let mut command = Command::new("bash");
-        // In one stream, so that whoever waits in vain for it to be up is told why.
+        // In one stream, so that a failed start is shown with its reason.
         command.args(["-c", "exec \"$0\" \"$@\" 2>&1", up, "--hurry", "--ports-from", &port.to_string(), "--program"]);
         command.arg(program()).args(options).env("TMPDIR", folder);
         let process = Process::start(command);
@@ -38,34 +38,34 @@ impl Local {
         Self { process: Some(process), said }
     }
 
-    /// The Prometheus of it.
+    /// The address of Prometheus.
     pub(super) fn prometheus(&self) -> PrometheusApi {
         let address = self.after("Prometheus    http://").split('/').next().unwrap();
         PrometheusApi::at(address.parse().unwrap())
     }
 
-    /// Its private folder.
+    /// The private folder of the stack.
     pub(super) fn folder(&self) -> PathBuf {
         self.after("files         ").trim_end().into()
     }
 
-    /// The scheduler that leads.
+    /// The process ID of the leading scheduler.
     pub(super) fn leader(&self) -> Pid {
         self.pids("  kill -USR1 ")[0]
     }
 
-    /// The exporters.
+    /// The addresses of the exporters.
     pub(super) fn exporters(&self) -> Vec<Pid> {
         self.pids("kill -HUP ")
     }
 
-    /// Every process that it started: schedulers, exporters, Alertmanager, Prometheus.
+    /// All processes of the stack: schedulers, exporters, Alertmanager and Prometheus.
     pub(super) fn processes(&self) -> Vec<Pid> {
         let pids = std::fs::read_to_string(self.folder().join("pids")).unwrap();
         pids.lines().map(pid).collect()
     }
 
-    /// Turns the alerts of the lease on as it says how to, or off by the reverse.
+    /// Turns the alerts of the lease on as the output describes, or off.
     pub(super) fn opt(&self, choice: Choice) {
         let line = self.said.lines().find(|line| line.contains("sed -i")).unwrap();
         let command = match choice {
@@ -77,14 +77,14 @@ impl Local {
         assert_ne!(std::fs::read(self.folder().join("exporter.yml")).unwrap(), before);
     }
 
-    /// Waits until it says this, and gives all that it has said.
+    /// Waits for a text in the output, and returns the output.
     pub(super) fn says(&self, text: &str) -> String {
         let process = self.process.as_ref().unwrap();
         process.stdout.wait_for(text);
         process.stdout.text()
     }
 
-    /// Sends it a signal, and gives its exit code once it has ended.
+    /// Sends a signal, waits for the end, and returns the exit code.
     pub(super) fn end_by(mut self, signal: Signal) -> Option<i32> {
         let process = self.process.take().unwrap();
         process.signal(signal);
@@ -95,7 +95,7 @@ impl Local {
         self.after(after).split_whitespace().map(pid).collect()
     }
 
-    /// The rest of the first line that has this in it.
+    /// The rest of the first line that contains a text.
     fn after(&self, text: &str) -> &str {
         let found = self.said.lines().find_map(|line| line.split_once(text));
         found.unwrap_or_else(|| panic!("no {text:?} in {}", self.said)).1
@@ -118,7 +118,7 @@ impl Drop for Local {
     }
 }
 
-/// Whether a lease's alerts may fire.
+/// Whether the alerts of a lease are enabled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Choice {
     In,
@@ -129,7 +129,7 @@ fn pid(text: &str) -> Pid {
     Pid::from_raw(text.parse().unwrap()).unwrap()
 }
 
-/// Waits until the rules have been evaluated so many times more, and looks at something each time.
+/// Waits for a number of rule evaluations, and calls a check after each.
 pub(super) fn evaluations(api: PrometheusApi, times: usize, mut look: impl FnMut()) {
     let last = || api.last_evaluations()["lease-alerts"].clone();
     let mut before = last();

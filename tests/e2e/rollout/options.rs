@@ -27,7 +27,7 @@ fn invalid_value_is_refused_before_anything_starts() {
     }
 }
 
-/// With every letter in its folder's name that a shell, `sed` or YAML reads as something else.
+/// With all special characters of the shell, `sed` and YAML in the name of the folder.
 #[test]
 fn local_stack_in_any_folder_opts_in_both_exporters_with_one_token_key() {
     let folder = folder();
@@ -45,7 +45,7 @@ fn local_stack_in_any_folder_opts_in_both_exporters_with_one_token_key() {
     assert_eq!(std::fs::read_dir(&odd).unwrap().count(), 0);
 }
 
-/// An exporter whose port is taken from under it is started anew on another, and of the first nothing is said.
+/// An exporter that loses its port is restarted on another port without an error.
 #[test]
 fn process_without_its_port_is_not_reported_as_ended() {
     let folder = folder();

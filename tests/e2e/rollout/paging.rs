@@ -9,10 +9,10 @@ use super::local::{Choice, Local, evaluations};
 use crate::harness::{Webhook, eventually};
 use crate::servers::{Database, Kind, PrometheusApi, Server};
 
-/// Enough for anything that is on its way to come: rules are evaluated, and Alertmanager looks at its groups, each second.
+/// Time for pending notifications: rules and alert groups are evaluated each second.
 const A_WHILE: usize = 5;
 
-/// The schedulers' store is this database, and their lease outlives any outage of it in these tests.
+/// The schedulers use this database, and their lease outlives its outages.
 fn up(database: &Database, webhook: &Webhook) -> Local {
     let owner = database.owner();
     let password_file = owner.password_file().to_str().unwrap();
@@ -20,13 +20,13 @@ fn up(database: &Database, webhook: &Webhook) -> Local {
     Local::up(&[&store[..], &["--ttl", "1h", "--webhook", &webhook.url()]].concat())
 }
 
-/// Waits until both exporters say this of the lease.
+/// Waits until both exporters report a state and reason of the lease.
 fn until_both_say(api: PrometheusApi, state: &str) {
     let said = format!("lease_state{{source=\"documents\",lease=\"planner\",state=\"{state}\"}} == 1");
     eventually(&format!("both exporters to say {state}"), || (api.query(&said).len() == 2).then_some(()));
 }
 
-/// Waits until this alert would fire, for the lease and whether or not anybody asked for it.
+/// Waits until the condition of an alert holds for the lease, whether or not it is enabled.
 fn until_would_fire(api: PrometheusApi, alert: &str) {
     let would = format!("lease:alert_would_fire{{alert=\"{alert}\",lease=\"planner\",source=\"documents\"}}");
     eventually(&format!("{alert} to be what would fire"), || (api.query(&would).len() == 1).then_some(()));
@@ -38,7 +38,7 @@ fn is_firing(api: PrometheusApi) {
     assert_eq!((alerts[0].labels["alertname"].as_str(), alerts[0].state.as_str()), ("LeaseWorkStalled", "firing"));
 }
 
-/// That so many notifications have come, and the last of them is of this one alert and says this.
+/// Checks the number of notifications, and that the last has only this alert with this text.
 fn is_last_told(webhook: &Webhook, number: usize, status: &str) {
     let told = webhook.notifications();
     assert_eq!(told.len(), number, "{told:#?}");
@@ -64,14 +64,14 @@ fn a_stall_pages_nobody_until_opted_in_then_once_through_an_outage_and_no_more_o
     until_both_say(api, "active");
     let began = api.now();
 
-    // Off: it shows, and nothing else comes of it.
+    // Disabled: the state shows, and nothing is sent.
     kill_process(local.leader(), Signal::USR1).unwrap();
     until_both_say(api, "stalled");
     until_would_fire(api, "LeaseWorkStalled");
     evaluations(api, A_WHILE, || assert_eq!(api.alerts(), []));
     assert_eq!(webhook.notifications(), [] as [Value; 0]);
 
-    // On, for this lease: one notification, though two exporters report it.
+    // Enabled for this lease: one notification, although two exporters report it.
     local.opt(Choice::In);
     let enabled = "lease_alert_enabled{alert=\"LeaseWorkStalled\"}";
     eventually("both exporters to have read it", || (api.query(enabled).len() == 2).then_some(()));
@@ -80,19 +80,19 @@ fn a_stall_pages_nobody_until_opted_in_then_once_through_an_outage_and_no_more_o
     evaluations(api, A_WHILE, || is_firing(api));
     is_last_told(&webhook, 1, "firing");
 
-    // The store dies: nothing is known, and so nothing is resolved.
+    // The store fails: the state is unknown, so the alert is not resolved.
     server.kill();
     until_both_say(api, "unknown");
     evaluations(api, A_WHILE, || is_firing(api));
     is_last_told(&webhook, 1, "firing");
 
-    // The store is back, and the work as stuck as before.
+    // The store is back, and the work is still stuck.
     server.restart();
     until_both_say(api, "stalled");
     evaluations(api, A_WHILE, || is_firing(api));
     is_last_told(&webhook, 1, "firing");
 
-    // Off again: that ends the alert, and touches nothing of what is said.
+    // Disabled again: the alert ends, and the state is still reported.
     local.opt(Choice::Out);
     eventually("a notification that it is resolved", || (webhook.notifications().len() == 2).then_some(()));
     is_last_told(&webhook, 2, "resolved");
@@ -101,7 +101,7 @@ fn a_stall_pages_nobody_until_opted_in_then_once_through_an_outage_and_no_more_o
     until_both_say(api, "stalled");
     until_would_fire(api, "LeaseWorkStalled");
 
-    // The raw series are whole throughout. Where a scrape was lost on a busy machine, nothing is there to be said.
+    // The raw series have no gap, except for scrapes that a busy machine has missed.
     let now = api.now();
     for state in ["active", "stalled", "unknown"] {
         let series = format!("lease_state{{lease=\"planner\",state=\"{state}\"}}");
@@ -143,7 +143,7 @@ fn by_default_no_alert_fires_in_any_state_of_a_lease() {
     }
     until_would_fire(api, "LeaseExporterAbsent");
     evaluations(api, A_WHILE, || assert_eq!(api.alerts(), []));
-    // Not now, and not at any time before.
+    // Neither now nor at any time before.
     assert_eq!(api.query("count_over_time(ALERTS[1h])"), []);
     assert_eq!(webhook.notifications(), [] as [Value; 0]);
 }

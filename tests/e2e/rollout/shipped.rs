@@ -13,7 +13,7 @@ fn shipped(path: &str) -> String {
     path.to_str().unwrap().to_owned()
 }
 
-/// What a program says, which has to be a success.
+/// The output of a program, which must succeed.
 fn said(program: &str, arguments: &[&str]) -> String {
     let output = Command::new(servers::program(program)).args(arguments).output().unwrap();
     let said = String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned();
@@ -44,7 +44,7 @@ fn yaml(path: &str) -> Value {
     serde_saphyr::from_str(&std::fs::read_to_string(shipped(path)).unwrap()).unwrap()
 }
 
-/// Else the exporters of one stack have a token each for one holder.
+/// Without a shared key, the exporters show different tokens for the same holder.
 #[test]
 fn exporters_of_the_local_stack_share_one_token_key() {
     let named = yaml("deploy/local/exporter.yml")["token_key_file"].as_str().unwrap().to_owned();
@@ -65,7 +65,7 @@ fn scrape_interval_is_the_same_in_compose_elsewhere_and_in_grafana() {
     assert_eq!(source["datasources"][0]["jsonData"]["timeInterval"], shipped["global"]["scrape_interval"]);
 }
 
-/// Grafana does not start with two defaults, and changes a data source of the same name.
+/// Grafana does not start with two default data sources, and overwrites a data source of the same name.
 #[test]
 fn data_source_of_grafana_does_not_replace_others() {
     let source = yaml("deploy/grafana/provisioning/datasources/prometheus.yml")["datasources"][0].take();

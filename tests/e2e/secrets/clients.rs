@@ -27,7 +27,7 @@ fn no_request_data_or_credential_of_a_client_is_shown() {
     said.forbid(STANDARD.encode(&hash));
     let admitted = login("PLANTED-user", PASSWORD);
     everything(folder.path(), &yaml, &[&web_config], &admitted, &mut said);
-    // A page shows what was asked for to whoever asked.
+    // The page shows the search text to the client that sent it.
     let is_a_page = |what: &str| ["GET /?", "GET /lease", "GET /live"].iter().any(|page| what.starts_with(page));
     said.quotes_nobody(is_a_page);
 
@@ -110,7 +110,7 @@ fn nothing_of_a_key_or_a_client_certificate_is_shown() {
         for refused in [Client::with(&ca, &other), Client::with(&ca, &stranger), Client::trusting(&ca)] {
             assert!(refused.get(exporter.address(), "/metrics").is_err());
         }
-        // The server's certificate is not for this name, and the client says so.
+        // The certificate of the server has another name, which the client reports.
         let named = Client::with(&ca, &known).connect(exporter.address(), "PLANTED.example");
         assert!(crate::web::client::ask(named, "GET", "/metrics", "").is_err());
         let _ = plainly(exporter.address(), "GET", "/PLANTED", "Cookie: PLANTED\r\n");

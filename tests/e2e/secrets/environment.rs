@@ -11,10 +11,10 @@ use crate::harness::process::{Finished, Process, command};
 use crate::harness::store::{active, reference};
 use crate::harness::{Exporter, eventually};
 
-/// What the exporter's environment holds that is not for it.
+/// Unrelated environment variables.
 const VARIABLES: [&str; 6] = ["PGPASSWORD", "MYSQL_PWD", "REDISCLI_AUTH", "DATABASE_URL", "SECRET", "RUST_LOG"];
 
-/// A source with one lease that is active and one that is stalled.
+/// A source with an active and a stalled lease.
 pub(super) fn sound(folder: &Path) -> String {
     let store = reference(&folder.join("sound.db"));
     store.execute_batch(&active("planner").replace("holder-of", PLANTED)).unwrap();
@@ -29,7 +29,7 @@ pub(super) fn sound(folder: &Path) -> String {
     "token_key_file: token.key\nsources:\n  - {name: sound, store: 'sqlite://sound.db', preset: reference}\n".to_owned()
 }
 
-/// The program among secrets in its environment.
+/// The program with secrets in its environment.
 pub(super) fn among_secrets(arguments: &[&str]) -> Process {
     let mut command = command(arguments);
     for name in VARIABLES {
@@ -38,7 +38,7 @@ pub(super) fn among_secrets(arguments: &[&str]) -> Process {
     Process::start(command)
 }
 
-/// Runs it to its end, and notes what it says.
+/// Runs a command to its end and collects its output.
 pub(super) fn run(arguments: &[&str], said: &mut CollectedOutput) -> Finished {
     let finished = among_secrets(arguments).finish();
     said.note(arguments.join(" "), finished.all());

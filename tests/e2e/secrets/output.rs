@@ -5,31 +5,31 @@ use std::fmt::Write as _;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
-/// Whatever is planted begins with this.
+/// The beginning of every planted secret.
 pub(super) const PLANTED: &str = "PLANTED";
-/// What a client asks a page for, which shows it to that client again and to nobody else.
+/// A search text, which the page shows only to the client that sent it.
 pub(super) const ASKED: &str = "QUOTED";
 
-/// Everything that was said, and by what.
+/// Texts that the exporter has shown, with their origin.
 #[derive(Default)]
 pub(super) struct CollectedOutput {
     pieces: Vec<(String, String)>,
-    /// What has no mark in it and must not be said either, such as hashes and keys.
+    /// Further secrets without the mark, such as hashes and keys.
     more: Vec<String>,
 }
 
 impl CollectedOutput {
-    /// Takes note of it.
+    /// Adds a text.
     pub(super) fn note(&mut self, what: impl Into<String>, text: impl Into<String>) {
         self.pieces.push((what.into(), text.into()));
     }
 
-    /// This must not be said either.
+    /// Adds a further secret.
     pub(super) fn forbid(&mut self, text: impl Into<String>) {
         self.more.push(text.into());
     }
 
-    /// Fails if anything planted was said, as it is or in another form.
+    /// Panics if a text contains a planted secret, plain or encoded.
     pub(super) fn holds_nothing_planted(&self) {
         assert!(!self.pieces.is_empty());
         let mut forms = forms(PLANTED);
@@ -41,7 +41,7 @@ impl CollectedOutput {
         }
     }
 
-    /// Fails if what a client asked for was said by anything but the answer to it.
+    /// Panics if a text other than the response contains the search text of a client.
     pub(super) fn quotes_nobody(&self, but: impl Fn(&str) -> bool) {
         let forms = forms(ASKED);
         for (what, text) in self.pieces.iter().filter(|(what, _)| !but(what)) {
@@ -52,7 +52,7 @@ impl CollectedOutput {
     }
 }
 
-/// The part of the text that has one of these in it.
+/// The part of the text around the first secret.
 fn found(text: &str, forms: &[String]) -> Option<String> {
     let lower = text.to_lowercase();
     let at = forms.iter().find_map(|form| lower.find(form.as_str()))?;
@@ -60,7 +60,7 @@ fn found(text: &str, forms: &[String]) -> Option<String> {
     Some(format!("{before}▶{}", lower[at..].chars().take(100).collect::<String>()))
 }
 
-/// A word as it may be written, in lower case.
+/// The encodings of a word, in lower case.
 fn forms(word: &str) -> Vec<String> {
     let each = |write: &dyn Fn(&mut String, u8)| {
         let mut form = String::new();
@@ -79,7 +79,7 @@ fn forms(word: &str) -> Vec<String> {
         each(&|form, byte| write!(form, "{byte}, ").unwrap()),
     ];
     for shift in 0..3_usize {
-        // What stands before the word and after it changes the letters at its edges.
+        // In base64, the neighbours of the word change the letters at its ends.
         let encoded = STANDARD.encode([&b"\0\0"[..shift], word.as_bytes()].concat());
         let (first, last) = ((shift * 8).div_ceil(6), (shift + word.len()) * 8 / 6);
         forms.push(encoded[first..last].to_lowercase());

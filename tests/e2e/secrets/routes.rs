@@ -7,8 +7,8 @@ use std::time::Duration;
 use super::output::{ASKED, CollectedOutput, PLANTED};
 use crate::harness::PATIENCE;
 
-/// How each of the exporter's paths is asked for: soundly, and with something planted. The lease `planner` of the source
-/// `sound` is there, and so is `stuck`, which is stalled.
+/// Requests of each route, valid and with planted secrets. The source `sound` has the active lease `planner` and
+/// the stalled lease `stuck`.
 fn examples(path: &str) -> Vec<String> {
     let of = |queries: &[&str]| {
         let marked = |query: &&str| format!("{path}{}", query.replace("MARK", PLANTED).replace("ASK", ASKED));
@@ -28,15 +28,15 @@ fn examples(path: &str) -> Vec<String> {
     }
 }
 
-/// Paths that are none.
+/// Unknown paths.
 const NOWHERE: [&str; 5] = ["/PLANTED", "/metrics/PLANTED", "//PLANTED", "/%50LANTED", "/-/PLANTED?x=PLANTED"];
 
-/// What a client may say beside what it asks for.
+/// Further headers of clients.
 const HEADERS: &str = "Host: PLANTED\r\nCookie: session=PLANTED\r\nReferer: http://h/PLANTED\r\nUser-Agent: PLANTED\r\n\
     X-Forwarded-For: PLANTED\r\nIf-None-Match: \"PLANTED\"\r\nX-Prometheus-Scrape-Timeout-Seconds: PLANTED\r\n\
     Sec-Fetch-Site: none\r\nOrigin: http://PLANTED\r\n";
 
-/// Requests that are none.
+/// Malformed requests.
 fn garbage() -> Vec<String> {
     vec![
         "PLANTED\r\n\r\n".to_owned(),
@@ -50,7 +50,7 @@ fn garbage() -> Vec<String> {
     ]
 }
 
-/// Asks for everything in every way, and notes the answers, heads and all. `more` are headers that let the client in.
+/// Sends all requests with all methods and collects the responses. `more` has the credentials.
 pub(super) fn ask_everything(address: SocketAddr, more: &str, said: &mut CollectedOutput) -> Vec<u16> {
     let mut statuses = Vec::new();
     let paths = lease_exporter::web::paths().chain(["/metrics"]).flat_map(examples);
@@ -82,11 +82,11 @@ fn status(answer: &str) -> Option<u16> {
     answer.split(' ').nth(1).and_then(|status| status.parse().ok())
 }
 
-/// The whole answer.
+/// The whole response.
 pub(super) fn ask(address: SocketAddr, request: &str) -> String {
     let mut stream = TcpStream::connect_timeout(&address, PATIENCE).unwrap();
     stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
-    // One that asks for too much is cut off while it does.
+    // The exporter may close the connection during an oversized request.
     let _ = stream.write_all(request.as_bytes());
     let mut answer = Vec::new();
     let _ = stream.read_to_end(&mut answer);

@@ -16,14 +16,14 @@ struct Sources<'a> {
 }
 
 impl Sources<'_> {
-    /// Adds one that reads this, `what` being the lines of its source but for its name.
+    /// Adds a source with the given lines after its name.
     fn add(&mut self, what: &str) {
         self.count += 1;
         let lines: String = what.lines().map(|line| format!("    {line}\n")).collect();
         self.yaml += &format!("  - name: source-{}\n    timeout: 3s\n{lines}", self.count);
     }
 
-    /// Adds those that cannot get in; `reads` says what would be read.
+    /// Adds sources with wrong credentials. `reads` has the lines of the query.
     fn add_strangers(&mut self, url: &str, user: &str, password_file: &Path, reads: &str) {
         let wrong = self.folder.join("wrong.password");
         fs::write(&wrong, "PLANTED-wrong\n").unwrap();
@@ -37,7 +37,7 @@ impl Sources<'_> {
         };
         for (store, file) in [
             (url.to_owned(), wrong.to_string()),
-            // The path of a file that cannot be used is told, and what it holds is not.
+            // The path of an unusable file is shown, and its content is not.
             (url.to_owned(), format!("{}/none.password", self.folder.display())),
             (url.to_owned(), lines.display().to_string()),
             (at(user, "PLANTED-user"), good.to_string()),
@@ -48,7 +48,7 @@ impl Sources<'_> {
         }
     }
 
-    /// Goes through everything, and looks for what is planted.
+    /// Collects all output and searches it for planted secrets.
     fn go(self, said: &mut CollectedOutput) {
         let checked = everything(self.folder, &self.yaml, &[], "", said);
         for number in 1..=self.count {
@@ -67,7 +67,7 @@ impl Sources<'_> {
 const TABLE: &str = "CREATE TABLE own (holder varchar(99), secret varchar(99)); \
     INSERT INTO own VALUES ('PLANTED-holder', 'PLANTED-row');";
 
-/// A database whose reader has a planted password, and sources that read it by these queries.
+/// A database whose reader has a planted password, and sources with the given queries.
 fn of_sql(database: &Database, clock: &str, queries: &[&str]) {
     let (folder, mut said) = (folder(), CollectedOutput::default());
     fs::write(database.password_file(), "PLANTED-password\n").unwrap();
@@ -77,7 +77,7 @@ fn of_sql(database: &Database, clock: &str, queries: &[&str]) {
         sources.add(&format!("{store}\nquery: |-\n  SELECT {clock} AS store_now, {query}"));
     }
     let reads = format!("query: SELECT {clock} AS store_now");
-    // A server that does not speak TLS, and a database that is not there.
+    // A server without TLS, and a missing database.
     sources.add(&format!("{store}\ntls: {{}}\n{reads}"));
     let elsewhere = database.url().replace(&format!("/{}", database.name()), "/PLANTED-database");
     sources.add(&format!("store: {elsewhere}\npassword_file: {}\n{reads}", database.password_file().display()));

@@ -7,7 +7,7 @@ use crate::harness::exporter::configure;
 use crate::harness::store::folder;
 use crate::web::client::plainly;
 
-/// Addresses with a secret in them.
+/// Addresses with a secret.
 const ADDRESSES: [&str; 26] = [
     "postgres://u:PLANTED@h/d",
     "postgres://u:%50LANTED@h/d",
@@ -37,7 +37,7 @@ const ADDRESSES: [&str; 26] = [
     "u:PLANTED@h/d",
 ];
 
-/// Sources with a secret where there should be none, beside a `store`.
+/// Sources with a secret under another key than `store`.
 const LINES: [&str; 14] = [
     "password: PLANTED",
     "passwrd: PLANTED",
@@ -72,7 +72,7 @@ fn no_complaint_about_a_configuration_repeats_a_secret_in_it() {
     let of_sources = sources.map(|source| good.clone() + &source);
     let whole = [
         "token_key: PLANTED-0123456789\n",
-        // The path of a file that cannot be used is told, and what it holds is not.
+        // The path of an unusable file is shown, and its content is not.
         "token_key_file: short.key\n",
         "token_key_file: [PLANTED]\n",
         "token_key_file: {PLANTED: x}\n",

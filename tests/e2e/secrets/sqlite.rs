@@ -17,7 +17,7 @@ const LITERAL: &str = "PLANTED-LITERAL";
 const ROW: &str = "PLANTED-ROW";
 const MARK: &str = "PLANTED";
 
-/// Queries with a literal in them, sound and unsound in every way that makes SQLite or the exporter speak of them.
+/// Queries with a literal, valid and with every kind of error of SQLite and the exporter.
 const QUERIES: [&str; 16] = [
     "SELECT unixepoch() AS store_now, 'a' AS lease, holder FROM own WHERE 'PLANTED-LITERAL' <> 'x'",
     "SELECT unixepoch() AS store_now, 'PLANTED-LITERAL'",
@@ -37,11 +37,11 @@ const QUERIES: [&str; 16] = [
     "DELETE FROM own WHERE holder = 'PLANTED-LITERAL' RETURNING unixepoch() AS store_now, secret AS lease",
 ];
 
-/// A configuration of many sources, every one with something planted; most of them cannot be read.
+/// A configuration of many sources with planted secrets, most of them unreadable.
 fn plant(planted: &Path) -> String {
     let at = |name: &str| planted.join(name).display().to_string();
     fs::write(at("token.key"), format!("{KEY}\n")).unwrap();
-    // Where others could read it, a warning would name its path.
+    // If others can read the file, a warning names its path.
     fs::set_permissions(at("token.key"), fs::Permissions::from_mode(0o600)).unwrap();
     drop(reference(Path::new(&at("sound.db"))).execute_batch(&format!(
         "WITH clock AS (SELECT CAST(unixepoch('subsec') * 1000 AS INTEGER) AS now) INSERT INTO scheduler_lease \
@@ -107,7 +107,7 @@ fn nothing_planted_is_in_a_metric_a_page_a_table_a_check_or_a_log() {
         let found = text.lines().find(|line| line.contains(MARK));
         assert!(found.is_none(), "{what} says what was planted: {found:?}");
     }
-    // What was read is shown all the same, so the above was not for want of anything to say.
+    // The readable sources are shown, so the output was not empty.
     let shown = &said[0].1;
     assert!(shown.contains("lease_holder_info{source=\"sound\",lease=\"planner\",holder=\""), "{shown}");
     let checked = &said.last().unwrap().1;

@@ -8,7 +8,7 @@ use crate::harness::process::{Process, command};
 use crate::harness::store::{ENDLESS, active, folder, reference};
 use crate::harness::terminal::Size;
 
-/// A source that answers at once, and one that takes all of its time.
+/// A source that answers at once, and a source that runs into its timeout.
 fn config(folder: &std::path::Path) -> String {
     reference(&folder.join("scheduler.db")).execute_batch(&active("planner")).unwrap();
     let yaml = format!(

@@ -13,11 +13,11 @@ use crate::harness::{Terminal, eventually, run};
 
 const SIZE: (u16, u16) = (30, 120);
 
-/// Progress by a cursor alone, so that one look knows nothing of it.
+/// Progress by cursor only, so that a single reading cannot judge it.
 const CURSORS: &str = "SELECT unixepoch('subsec') AS store_now, lease, holder, 1 AS epoch, \
     unixepoch('subsec') AS renewed_at, cursor AS progress_cursor FROM own";
 
-/// A store with these leases, and the configuration that reads it.
+/// A store with the given leases, and its configuration.
 fn own(folder: &Path, leases: &[&str]) -> (Connection, String) {
     let store = database(&folder.join("own.db"), "CREATE TABLE own (lease TEXT, holder TEXT, cursor INTEGER)");
     for lease in leases {
@@ -114,7 +114,7 @@ fn more_leases_than_rows_are_shown_the_worst_first_and_counted_and_follow_the_si
         defaults: { stall_after: 365d }\nleases:\n  - match: { lease: zz-absent }\n";
     let config = format!("--config.file={}", configure(folder.path(), yaml).display());
     let mut terminal = watch(&config);
-    // Two lines above, an empty one, the head, two for the worst, and the last that counts.
+    // Two lines at the top, an empty line, the head, two lines for the worst lease, and the line with the count.
     let shown = terminal.wait_for("… and 27 more: 27 active");
     assert!(shown.contains("51 leases: 1 no_leader, 50 active"), "{shown}");
     assert!(shown.find("zz-absent") < shown.find("lease-00"), "{shown}");

@@ -22,7 +22,7 @@ fn each_change_is_one_line_and_an_unchanged_state_none() {
     let watch = Process::start(command(["status", &config, "--watch=100ms"]));
     watch.stdout.wait_for("  documents  planner  active  progressing  renewed ");
     let store = rusqlite::Connection::open(folder.path().join("scheduler.db")).unwrap();
-    // At once, so that no look sees half of it.
+    // In one transaction, so that no reading sees half of it.
     store.execute_batch(&format!("BEGIN; {} COMMIT;", active("another"))).unwrap();
     watch.stdout.wait_for("  documents  another  active  progressing  ");
     watch.stdout.wait_for("  documents  another  active  progressing  ");

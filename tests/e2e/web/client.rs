@@ -16,7 +16,7 @@ use rustls::{ClientConfig, ClientConnection, RootCertStore, StreamOwned, Support
 use crate::harness::PATIENCE;
 use crate::servers::Certificate;
 
-/// An answer.
+/// A response.
 #[derive(Debug)]
 pub(crate) struct Answer {
     pub(crate) status: u16,
@@ -33,7 +33,7 @@ impl Answer {
     }
 }
 
-/// Sends a request that ends its connection, and reads the answer.
+/// Sends a request that closes its connection, and reads the response.
 pub(crate) fn ask(mut stream: impl Read + Write, method: &str, path: &str, headers: &str) -> io::Result<Answer> {
     write!(stream, "{method} {path} HTTP/1.1\r\nHost: test\r\nConnection: close\r\n{headers}\r\n")?;
     stream.flush()?;
@@ -46,7 +46,7 @@ pub(crate) fn ask(mut stream: impl Read + Write, method: &str, path: &str, heade
     Ok(Answer { status, head: head.to_owned(), body: body.to_owned() })
 }
 
-/// The header of a login.
+/// The `Authorization` header of a user.
 pub(crate) fn login(user: &str, password: &str) -> String {
     let encoded = base64::engine::general_purpose::STANDARD.encode(format!("{user}:{password}"));
     format!("Authorization: Basic {encoded}\r\n")
@@ -58,12 +58,12 @@ pub(crate) fn connect(address: SocketAddr) -> TcpStream {
     stream
 }
 
-/// Asks without TLS.
+/// Sends a request without TLS.
 pub(crate) fn plainly(address: SocketAddr, method: &str, path: &str, headers: &str) -> io::Result<Answer> {
     ask(connect(address), method, path, headers)
 }
 
-/// A client that speaks TLS.
+/// A TLS client.
 pub(crate) struct Client {
     config: Arc<ClientConfig>,
 }
@@ -98,12 +98,12 @@ impl Client {
         Self { config: Arc::new(config) }
     }
 
-    /// A connection to a server of this name.
+    /// Connects to a server with a name.
     pub(crate) fn connect(&self, address: SocketAddr, name: &str) -> StreamOwned<ClientConnection, TcpStream> {
         self.over(connect(address), name)
     }
 
-    /// A connection to a server of this name over a stream that leads there.
+    /// Connects to a server with a name over an existing stream.
     pub(crate) fn over<S: Read + Write>(&self, stream: S, name: &str) -> StreamOwned<ClientConnection, S> {
         let name = ServerName::try_from(name.to_owned()).unwrap();
         StreamOwned::new(ClientConnection::new(Arc::clone(&self.config), name).unwrap(), stream)

@@ -14,22 +14,22 @@ use super::steady;
 use crate::harness::store::folder;
 use crate::harness::{Exporter, now, sleep_until};
 
-/// A client of this address is flooding: bounded in number and time, and nothing leaves the machine.
+/// The address of the flooding client. The flood is bounded and stays on this machine.
 const FLOODER: &str = "127.0.0.2:0";
 const CONNECTIONS: u32 = 15_000;
 const A_SECOND: u32 = 5_000;
-/// How many of them the flooder keeps open: more than the exporter has room for.
+/// The connections that the flooding client keeps open: more than the limit of the exporter.
 const KEPT: usize = 600;
-/// How long a scrape may take meanwhile. It takes milliseconds; other tests run at the same time.
+/// The limit of a scrape meanwhile. It takes milliseconds, but other tests run at the same time.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// Connections that say nothing, so many a second or as many as it can.
+/// Opens idle connections at a rate, or as fast as possible.
 fn flood(address: SocketAddr, a_second: Option<u32>) {
     let mut kept = VecDeque::new();
     let began = now();
     for number in 0..CONNECTIONS {
         let socket = Socket::new(Domain::IPV4, Type::STREAM, None).unwrap();
-        // Gone at once when it is closed, so that its port is free again.
+        // Closing sends a reset, so that the port is free at once.
         socket.set_linger(Some(Duration::ZERO)).unwrap();
         socket.bind(&FLOODER.parse::<SocketAddr>().unwrap().into()).unwrap();
         if socket.connect_timeout(&address.into(), Duration::from_secs(5)).is_ok() {
@@ -45,7 +45,7 @@ fn flood(address: SocketAddr, a_second: Option<u32>) {
     }
 }
 
-/// Scrapes over one connection, which is kept.
+/// A scraper with one persistent connection.
 struct Scraper(TcpStream);
 
 impl Scraper {
@@ -63,7 +63,7 @@ impl Scraper {
     }
 }
 
-/// Whether an answer that says its length is all there.
+/// Whether a response with a length is complete.
 fn is_whole(answer: &[u8]) -> Option<bool> {
     let text = String::from_utf8_lossy(answer);
     let (head, body) = text.split_once("\r\n\r\n")?;
@@ -71,7 +71,7 @@ fn is_whole(answer: &[u8]) -> Option<bool> {
     Some(body.len() == length.parse::<usize>().unwrap())
 }
 
-/// The longest that a scrape took over a kept connection and over new ones, while something else goes on.
+/// The longest scrapes over a persistent connection and over new ones during a load.
 fn scraped_while(exporter: &Exporter, something: impl FnOnce() + Send) -> (Duration, Duration) {
     let done = AtomicBool::new(false);
     let address = exporter.address();
@@ -92,7 +92,7 @@ fn scraped_while(exporter: &Exporter, something: impl FnOnce() + Send) -> (Durat
         });
         let new =
             scope.spawn(|| repeated(&mut || assert_eq!(plainly(address, "GET", "/metrics", "").unwrap().status, 200)));
-        // Both have begun.
+        // Both threads have started.
         sleep_until(now() + Duration::from_millis(300));
         let ended = thread::scope(|scope| scope.spawn(something).join());
         done.store(true, Ordering::SeqCst);

@@ -76,7 +76,7 @@ fn shutdown_finishes_open_requests_and_accepts_no_new_ones() {
     let mut scrape = connect(address);
     write!(scrape, "GET /metrics HTTP/1.1\r\nHost: test\r\n\r\n").unwrap();
     let mut idle = connect(address);
-    // Until the scrape is being made, which nothing shows: both come on one listener, one after the other.
+    // The scrape has no visible start. The listener accepts its connection before the next one.
     assert_eq!(plainly(address, "GET", "/-/healthy", "").unwrap().status, 200);
     let finished = exporter.stop();
     assert_eq!(finished.code, Some(0), "{}", finished.stderr);

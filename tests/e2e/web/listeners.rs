@@ -56,12 +56,12 @@ fn exporter_serves_on_every_given_address() {
 #[test]
 fn host_name_of_this_machine_resolves_to_its_address() {
     let folder = folder();
-    // The one name that every machine has, as it is not known by heart.
+    // The host name of this machine.
     let process = start(folder.path(), &["LOCALHOST:0".to_owned()]);
     let line = process.stderr.wait_for("listening");
     let at: SocketAddr = line.split("address=").nth(1).unwrap().split(' ').next().unwrap().parse().unwrap();
     assert_eq!(plainly(at, "GET", "/metrics", "").unwrap().status, 200);
-    // Longer than a name can be, so that no other machine is asked.
+    // Longer than a host name can be, so that no name server is asked.
     let nowhere = "x".repeat(64);
     let finished = start(folder.path(), &[format!("{nowhere}:0")]).finish();
     assert_eq!(finished.code, Some(4), "{}", finished.all());

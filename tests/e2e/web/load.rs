@@ -14,7 +14,7 @@ use crate::harness::{Exporter, eventually, now};
 
 /// Memory that other responses may hold while one is sent, in MiB. Documented under addresses and limits.
 const RESPONSE_BUDGET: f64 = 32.0;
-/// Most connections, with the usual limit of 1,024 descriptors. Documented in the same place.
+/// Most connections. Documented in the same place.
 const MAX_CONNECTIONS: f64 = 512.0;
 /// Largest head of a request, and the memory allowed for everything else of a connection, in MiB.
 const MAX_HEAD: f64 = 32.0 / 1024.0;

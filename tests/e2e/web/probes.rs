@@ -26,10 +26,10 @@ fn only_a_stalled_lease_fails_its_probe() {
     assert_eq!(state(&exporter, "/leases/documents/planner/live"), (200, "active\n".to_owned()));
     assert_eq!(state(&exporter, "/leases/own/stuck%2Fit%20is/live"), (503, "stalled\n".to_owned()));
     assert_eq!(state(&exporter, "/leases/own/stuck/it%20is/live"), (503, "stalled\n".to_owned()));
-    // Of a store that cannot be read nothing is known, not even which leases there are.
+    // The leases of an unreadable store are not known.
     assert_eq!(state(&exporter, "/leases/gone/expected/live"), (200, "unknown\n".to_owned()));
     assert_eq!(state(&exporter, "/leases/gone/whatever/live"), (200, "unknown\n".to_owned()));
-    // As after a restart of the exporter, whoever has yet to take the lease for the first time.
+    // A holder that has not yet acquired the lease since a restart of the exporter.
     let absent = (200, "unknown: there is no lease of that name\n".to_owned());
     assert_eq!(state(&exporter, "/leases/documents/nobody/live"), absent);
     for path in ["/leases/nowhere/planner/live", "/leases/documents/planner", "/leases//live"] {

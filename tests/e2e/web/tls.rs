@@ -13,7 +13,7 @@ use crate::harness::store::folder;
 use crate::harness::{Exporter, Process, eventually, run};
 use crate::servers::{Certificate, Certificates};
 
-/// Puts a pair where the web configuration has it.
+/// Copies a certificate and its key to the paths of the web configuration.
 fn place(folder: &Path, pair: &Certificate) {
     fs::copy(&pair.certificate_file, folder.join("server.pem")).unwrap();
     fs::copy(&pair.key_file, folder.join("server.key")).unwrap();
@@ -56,7 +56,7 @@ fn a_client_needs_a_certificate_of_the_authority_where_one_is_verified() {
         assert!(asks(None).is_err(), "{what}");
         assert!(asks(Some(&certificates.client_of_stranger("prometheus"))).is_err(), "{what}");
     }
-    // Even what is open to anybody is behind it: there is no request before there is a connection.
+    // Open routes need a TLS connection as well.
     assert!(Client::trusting(&ca).get(exporter.address(), "/-/healthy").is_err());
 }
 
@@ -175,7 +175,7 @@ fn a_version_or_a_suite_that_is_not_allowed_is_refused() {
     for (more, with_12, with_13) in [
         ("  min_version: TLS13\n", false, true),
         ("  max_version: TLS12\n", true, false),
-        // The certificate's key is of ECDSA.
+        // The key of the certificate is an ECDSA key.
         ("  cipher_suites: [TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256]\n", false, true),
         ("  cipher_suites: [TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256]\n  curve_preferences: [CurveP384]\n", true, true),
     ] {
@@ -203,7 +203,7 @@ fn a_new_certificate_is_served_without_a_restart_and_a_wrong_one_changes_nothing
     eventually("the new certificate", || serves("renewed.example").then_some(()));
     assert!(!serves("localhost"));
     exporter.process().stderr.wait_for("the web configuration was loaded again");
-    // Who connected before is answered once more, and told to connect again.
+    // An older connection gets one more response, which closes it.
     assert!(keep_alive(&mut kept).contains("connection: close"));
 
     fs::write(folder.path().join("server.pem"), "-----BEGIN CERTIFICATE-----\nplanted\n").unwrap();
@@ -280,7 +280,7 @@ fn a_file_that_cannot_be_used_keeps_the_exporter_from_starting() {
     assert!(gone.stderr.contains("/nowhere/web.yml"), "{}", gone.stderr);
 }
 
-/// Asks and keeps the connection; gives the head of the answer.
+/// Sends a request on a persistent connection, and returns the head of the response.
 fn keep_alive(stream: &mut (impl std::io::Read + std::io::Write)) -> String {
     write!(stream, "GET /-/healthy HTTP/1.1\r\nHost: test\r\n\r\n").unwrap();
     let mut answer = Vec::new();
