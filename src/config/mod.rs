@@ -5,8 +5,8 @@
 //! whoever has a [`Config`] need check nothing. No error repeats a secret, wherever in the file it stands.
 
 mod file;
-mod glob;
 mod limits;
+mod name_pattern;
 mod parameters;
 mod policies;
 mod problem;
@@ -30,7 +30,7 @@ use crate::yaml;
 
 pub use crate::diagnostic::Warning;
 pub use crate::duration::DurationFault;
-pub use glob::GlobFault;
+pub use name_pattern::NamePatternFault;
 pub use policies::SourcePolicies;
 pub use problem::{ConfigError, Problem};
 pub use source::{Origin, Source};

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use crate::lease::{Policies, Policy};
 use crate::store::section::Text;
 
-use super::glob::Glob;
 use super::limits::{alerts, overridden};
+use super::name_pattern::NamePattern;
 use super::problem::{Diagnostics, Problem};
 use super::raw::RawLease;
 use crate::diagnostic::QuotedValue;
@@ -25,7 +25,7 @@ struct Entry {
     sources: Vec<usize>,
     /// Whether the source is left open or named in full: then a lease named in full is expected in each.
     names_sources: bool,
-    lease: Glob,
+    lease: NamePattern,
     policy: Arc<Policy>,
 }
 
@@ -98,16 +98,16 @@ impl LeaseEntries {
 }
 
 /// A pattern that is left out matches every name; one that cannot be used matches none.
-fn pattern(key: &'static str, given: Option<&Text>, diagnostics: &mut Diagnostics) -> Option<Glob> {
-    let Some(text) = given else { return Some(Glob::any()) };
-    let glob = Glob::new(&text.value).map_err(|fault| Problem::Pattern { key, fault });
+fn pattern(key: &'static str, given: Option<&Text>, diagnostics: &mut Diagnostics) -> Option<NamePattern> {
+    let Some(text) = given else { return Some(NamePattern::any()) };
+    let glob = NamePattern::new(&text.value).map_err(|fault| Problem::Pattern { key, fault });
     diagnostics.keep(text.referenced.line(), glob)
 }
 
 /// The policies of one source: the first entry that matches a lease's name is its policy.
 #[derive(Clone, Debug)]
 pub struct SourcePolicies {
-    entries: Vec<(Glob, Arc<Policy>)>,
+    entries: Vec<(NamePattern, Arc<Policy>)>,
     otherwise: Arc<Policy>,
     expected: Vec<Arc<str>>,
 }

@@ -1,6 +1,6 @@
 //! The problems that a configuration can have.
 
-use super::glob::GlobFault;
+use super::name_pattern::NamePatternFault;
 use crate::diagnostic::{FileFault, InvalidFile, QuotedValue};
 use crate::duration::DurationFault;
 use crate::store::parameter::ValueFault;
@@ -98,7 +98,7 @@ pub enum Problem {
     NoSources,
     /// A pattern that cannot be used.
     #[error("`{key}` is not a pattern; {fault}")]
-    Pattern { key: &'static str, fault: GlobFault },
+    Pattern { key: &'static str, fault: NamePatternFault },
     /// A preset that does not exist.
     #[error("there is no such preset: `{value}`; the presets are {known}")]
     Preset { value: QuotedValue, known: String },

@@ -65,7 +65,8 @@ static SOURCE_KEYS: LazyLock<(Vec<KeySpec>, Vec<&'static str>)> = LazyLock::new(
             keys.push(key);
         }
     }
-    keys.extend(hidden);
+    let left_out: Vec<_> = kind::left_out_keys().filter(|key| !names.contains(&key.name)).collect();
+    keys.extend(hidden.chain(left_out));
     (keys, names)
 });
 

@@ -177,7 +177,7 @@ impl QueryReader<'_> {
             let (store, instead) = self.kind.map_or(("", ""), |kind| (kind.name(), kind.query_key().name));
             self.note(node, Problem::QueryOfOtherStore { key: other.query_key().name, store, instead });
         }
-        if given.is_empty() {
+        if given.is_empty() && kind::left_out_keys().all(|key| self.keys.get(key.name).is_none()) {
             let kind = self.kind.unwrap_or(KINDS[0]);
             self.diagnostics.note(self.at, Problem::NoQuery(kind.query_key().name));
         }

@@ -8,9 +8,9 @@ use crate::lease::{Column, Columns, Cursor, Epoch, RecordFault, StoreTime};
 use super::ReadError;
 
 /// No name of a lease or a holder needs to be longer, in bytes.
-pub(super) const LONGEST_NAME: usize = 1_024;
+pub(super) const MAX_NAME: usize = 1_024;
 /// No TTL needs to be longer, in seconds: a hundred years.
-const LONGEST_TTL: f64 = 3_153_600_000.0;
+const MAX_TTL: f64 = 3_153_600_000.0;
 
 /// The columns of a query's result, in its order.
 pub(super) fn columns<'a>(names: impl Iterator<Item = &'a str>) -> Result<Vec<Column>, ReadError> {
@@ -110,7 +110,7 @@ impl<'a> Value<'a> {
     pub(super) fn name(self) -> Result<Option<std::borrow::Cow<'a, str>>, RecordFault> {
         match self {
             Self::Null => Ok(None),
-            Self::Text(bytes) | Self::Untyped(bytes) if bytes.len() > LONGEST_NAME => Err(RecordFault::NameTooLong),
+            Self::Text(bytes) | Self::Untyped(bytes) if bytes.len() > MAX_NAME => Err(RecordFault::NameTooLong),
             Self::Text(bytes) | Self::Untyped(bytes) => {
                 let text = std::str::from_utf8(bytes).map_err(|_| RecordFault::Unreadable)?;
                 Ok((!text.is_empty()).then_some(text.into()))
@@ -201,7 +201,7 @@ impl<'a> Value<'a> {
                 return Err(RecordFault::WrongType);
             }
         };
-        if seconds > 0.0 && seconds <= LONGEST_TTL {
+        if seconds > 0.0 && seconds <= MAX_TTL {
             Ok(Some(Duration::from_secs_f64(seconds)))
         } else {
             Err(RecordFault::OutOfRange)
@@ -225,7 +225,7 @@ impl<'a> Value<'a> {
                 let time = time.ok_or(RecordFault::OutOfRange)?;
                 Ok(Some(Cursor::Number(time.unix_micros())))
             }
-            Self::Text(bytes) | Self::Untyped(bytes) if bytes.len() > LONGEST_NAME => Err(RecordFault::OutOfRange),
+            Self::Text(bytes) | Self::Untyped(bytes) if bytes.len() > MAX_NAME => Err(RecordFault::OutOfRange),
             Self::Text(bytes) | Self::Untyped(bytes) => {
                 let text = std::str::from_utf8(bytes).map_err(|_| RecordFault::Unreadable)?;
                 Ok(Some(Cursor::Text(text.into())))

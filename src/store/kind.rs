@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use super::address::has_secret;
 use super::parameter::{Parameter, Values};
-use super::section::{KeySet, KeySpec, Node, Section, StoreDiagnostics, StoreProblem, StoreSection};
+use super::section::{KeySet, KeySpec, Node, Section, Shape, StoreDiagnostics, StoreProblem, StoreSection};
 use super::{Scope, Store};
 use crate::diagnostic::QuotedValue;
 use crate::lease::Columns;
@@ -26,16 +26,24 @@ pub static KINDS: &[&dyn StoreKind] = &[
     &super::json_file::JsonFile,
 ];
 
-/// The kinds that this build leaves out: the name, which is that of the cargo feature, and the schemes.
-const LEFT_OUT: &[(&str, &[&str])] = &[
+/// A kind of store that this build leaves out.
+struct LeftOut {
+    /// Its name, which is that of the cargo feature.
+    name: &'static str,
+    schemes: &'static [&'static str],
+    /// The keys of a source that only this kind declares. They are accepted, so that the scheme is what is reported.
+    keys: &'static [&'static str],
+}
+
+const LEFT_OUT: &[LeftOut] = &[
     #[cfg(not(feature = "postgres"))]
-    ("postgres", &["postgres", "postgresql"]),
+    LeftOut { name: "postgres", schemes: &["postgres", "postgresql"], keys: &["tls", "schema", "time_zone"] },
     #[cfg(not(feature = "mysql"))]
-    ("mysql", &["mysql", "mariadb"]),
+    LeftOut { name: "mysql", schemes: &["mysql", "mariadb"], keys: &["tls", "time_zone", "session_time_zone"] },
     #[cfg(not(feature = "redis"))]
-    (
-        "redis",
-        &[
+    LeftOut {
+        name: "redis",
+        schemes: &[
             "redis",
             "rediss",
             "redis+sentinel",
@@ -45,7 +53,8 @@ const LEFT_OUT: &[(&str, &[&str])] = &[
             "valkey+sentinel",
             "valkeys+sentinel",
         ],
-    ),
+        keys: &["keys", "tls"],
+    },
 ];
 
 /// Schemes of kinds that no build reads yet.
@@ -212,7 +221,12 @@ pub fn named(name: &str) -> Option<&'static dyn StoreKind> {
 
 /// The name of a kind that this build leaves out.
 pub(crate) fn left_out(name: &str) -> Option<&'static str> {
-    LEFT_OUT.iter().map(|(left_out, _)| *left_out).find(|left_out| *left_out == name)
+    LEFT_OUT.iter().map(|kind| kind.name).find(|left_out| *left_out == name)
+}
+
+/// The keys that only kinds declare that this build leaves out.
+pub(crate) fn left_out_keys() -> impl Iterator<Item = KeySpec> {
+    LEFT_OUT.iter().flat_map(|kind| kind.keys).map(|name| KeySpec { name, shape: Shape::Ignored })
 }
 
 /// The kind of store that an address names.
@@ -240,9 +254,9 @@ pub(super) const SECRET_IN_ADDRESS: &str =
 
 fn unknown(scheme: &str) -> StoreProblem {
     let known = || listed().map(|kind| format!("`{}`", kind.name())).collect::<Vec<_>>().join(", ");
-    match LEFT_OUT.iter().find(|(_, schemes)| schemes.contains(&scheme)) {
-        Some((feature, _)) => format!(
-            "stores of this kind are left out of this build: `{scheme}`; build it with the cargo feature `{feature}`"
+    match LEFT_OUT.iter().find(|kind| kind.schemes.contains(&scheme)) {
+        Some(LeftOut { name, .. }) => format!(
+            "stores of this kind are left out of this build: `{scheme}`; build it with the cargo feature `{name}`"
         ),
         None if PLANNED.contains(&scheme) => {
             format!("stores of this kind are not read yet: `{scheme}`; this build reads {}", known())

@@ -41,7 +41,7 @@ pub struct RecordLimiter {
     over_limit: u64,
     /// How many rows were looked at to find those beyond the bounds.
     #[cfg(test)]
-    looked_at: usize,
+    inspected: usize,
 }
 
 impl RecordLimiter {
@@ -64,7 +64,7 @@ impl RecordLimiter {
             incomplete: BTreeSet::new(),
             over_limit: 0,
             #[cfg(test)]
-            looked_at: 0,
+            inspected: 0,
         }
     }
 
@@ -127,7 +127,7 @@ impl RecordLimiter {
     fn compact(&mut self) {
         #[cfg(test)]
         {
-            self.looked_at += self.rows.len() + self.rejected.len();
+            self.inspected += self.rows.len() + self.rejected.len();
         }
         let (max_rows, before) = (self.max_rows(), self.rows.len() + self.rejected.len());
         let (mut rows, mut rejected) = (Compaction::of(&mut self.rows), Compaction::of(&mut self.rejected));

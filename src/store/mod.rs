@@ -10,8 +10,6 @@ mod column;
 mod json_file;
 pub mod kind;
 mod limit;
-#[cfg(any(feature = "mysql", feature = "postgres", feature = "redis"))]
-mod link;
 #[cfg(feature = "mysql")]
 pub mod mysql;
 pub mod parameter;
@@ -25,6 +23,10 @@ mod rows;
 pub mod section;
 mod server;
 mod server_keys;
+#[cfg(any(feature = "mysql", feature = "postgres"))]
+mod server_message;
+#[cfg(any(feature = "mysql", feature = "postgres", feature = "redis"))]
+mod server_store;
 mod sql;
 pub mod sqlite;
 #[cfg(any(feature = "postgres", feature = "redis"))]
@@ -33,8 +35,6 @@ mod tcp;
 mod tls;
 #[cfg(any(feature = "mysql", feature = "postgres", feature = "redis"))]
 mod transport;
-#[cfg(any(feature = "mysql", feature = "postgres"))]
-mod wording;
 mod zone;
 
 #[cfg(all(test, feature = "mysql", feature = "postgres", feature = "redis"))]

@@ -25,13 +25,6 @@ pub(super) fn no_row() -> ReadError {
     )
 }
 
-/// Lets other tasks have their turn, and the deadline be looked at, once in so many rows. A server that sends fast leaves
-/// no other moment for it: there is always a row more to decode.
-#[cfg(feature = "mysql")]
-pub(super) async fn give_way() {
-    tokio::task::coop::consume_budget().await;
-}
-
 impl Decoder {
     /// Nothing yet, of a result with these columns.
     pub(super) fn new(columns: Vec<Column>, scope: &Scope) -> Self {

@@ -6,7 +6,7 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-use serde::de::{Deserialize, DeserializeSeed, Deserializer, Error, MapAccess, Visitor};
+use serde::de::{Deserialize, DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, Visitor};
 use serde_saphyr::Spanned;
 
 use crate::diagnostic::Diagnostics;
@@ -40,6 +40,8 @@ pub enum Shape {
     Section(KeySet),
     /// A section with any keys, whose values have this shape.
     Map(&'static Self),
+    /// Anything, which is not kept.
+    Ignored,
 }
 
 /// The keys of a section, and their names again, as errors list them.
@@ -196,6 +198,7 @@ impl<'de> DeserializeSeed<'de> for Shape {
             Self::List => Vec::deserialize(deserializer).map(Node::List),
             Self::Section(keys) => Section::deserialize(keys, deserializer).map(Node::Section),
             Self::Map(shape) => deserializer.deserialize_map(SectionVisitor(Keys::Any(*shape))).map(Node::Section),
+            Self::Ignored => IgnoredAny::deserialize(deserializer).map(|_| Node::Section(Section::default())),
         }
     }
 }

@@ -134,8 +134,8 @@ impl PasswordFile {
     /// # Errors
     /// [`ReadError::Refused`] when the file cannot be read before the deadline or holds none.
     pub async fn read(&self, deadline: Instant) -> Result<Password, ReadError> {
-        let refused = |what: &str| unusable(Self::KEY, &self.0, what);
-        let content = named_file(Self::KEY, &self.0, Self::LONGEST, deadline).await?;
+        let refused = |what: &str| file_error(Self::KEY, &self.0, what);
+        let content = read_named_file(Self::KEY, &self.0, Self::LONGEST, deadline).await?;
         let text = String::from_utf8(content).map_err(|_| refused("is not UTF-8; save it as such"))?;
         let password = text.strip_suffix('\n').unwrap_or(&text);
         let password = password.strip_suffix('\r').unwrap_or(password);
@@ -157,7 +157,7 @@ const MARGIN: Duration = Duration::from_millis(100);
 ///
 /// # Errors
 /// [`ReadError::Refused`] when it cannot be read before the deadline of the reading.
-pub(super) async fn named_file(
+pub(super) async fn read_named_file(
     key: &'static str,
     path: &Path,
     limit: usize,
@@ -166,11 +166,11 @@ pub(super) async fn named_file(
     let left = deadline.saturating_duration_since(Instant::now());
     let deadline = deadline.checked_sub(MARGIN.min(left / 4)).unwrap_or(deadline);
     let read = file::read(path, limit, deadline).await;
-    read.map_err(|error: FileError| unusable(key, path, &error.to_string()))
+    read.map_err(|error: FileError| file_error(key, path, &error.to_string()))
 }
 
 /// Says what is wrong with the file that `key` of the configuration names.
-pub(super) fn unusable(key: &'static str, path: &Path, what: &str) -> ReadError {
+pub(super) fn file_error(key: &'static str, path: &Path, what: &str) -> ReadError {
     ReadError::Refused(format!("the file that `{key}` names, {}, {what}", file::escaped(path)))
 }
 

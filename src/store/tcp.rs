@@ -16,7 +16,7 @@ const HEAD_START: Duration = Duration::from_millis(250);
 /// # Errors
 /// The last failure, when none does.
 pub(super) async fn connect(name: &str, port: u16) -> io::Result<TcpStream> {
-    let mut addresses = lookup_host((name, port)).await?.filter(|address| is_meant(name, *address));
+    let mut addresses = lookup_host((name, port)).await?.filter(|address| is_allowed(name, *address));
     let mut attempts = JoinSet::new();
     let mut failure = io::Error::from(io::ErrorKind::AddrNotAvailable);
     loop {
@@ -41,7 +41,7 @@ pub(super) async fn connect(name: &str, port: u16) -> io::Result<TcpStream> {
 
 /// Whether an address may be the one that a name means. A connection to `localhost` is not protected unless that is asked
 /// for, so it must not leave the machine, whatever the name stands for in the system's list of hosts.
-fn is_meant(name: &str, address: SocketAddr) -> bool {
+fn is_allowed(name: &str, address: SocketAddr) -> bool {
     name != "localhost" || address.ip().is_loopback()
 }
 
@@ -59,7 +59,7 @@ mod tests {
             ("db.example", "192.0.2.1:5432", true),
             ("db.example", "127.0.0.1:5432", true),
         ] {
-            assert_eq!(is_meant(name, address(at)), meant, "{name} {at}");
+            assert_eq!(is_allowed(name, address(at)), meant, "{name} {at}");
         }
     }
 }

@@ -9,8 +9,8 @@ use rustls::{ClientConfig, RootCertStore};
 use tokio::time::Instant;
 use tokio_rustls::TlsConnector;
 
-use super::server::unusable;
-use super::transport::{Pem, pem, unprotected};
+use super::server::file_error;
+use super::transport::{Pem, pem, tls_error};
 use super::{Identity, ReadError};
 
 /// The TLS of one connection: the authorities that are trusted, and the exporter's own certificate.
@@ -46,21 +46,21 @@ impl TlsClient {
         roots.add_parsable_certificates(system.map(|system| system.certs).unwrap_or_default());
         if let Some((file, content)) = authorities {
             for certificate in certificates("ca_file", file, &content)? {
-                roots.add(certificate).map_err(|_| unusable("ca_file", file, UNUSABLE_CERTIFICATE))?;
+                roots.add(certificate).map_err(|_| file_error("ca_file", file, UNUSABLE_CERTIFICATE))?;
             }
         }
         let builder = ClientConfig::builder_with_provider(Arc::new(rustls::crypto::ring::default_provider()))
             .with_safe_default_protocol_versions()
-            .map_err(|error| unprotected(&error.to_string()))?
+            .map_err(|error| tls_error(&error.to_string()))?
             .with_root_certificates(roots);
         let config = match identity {
             None => builder.with_no_client_auth(),
             Some((cert_file, chain, key_file, key)) => {
                 let chain = certificates("cert_file", cert_file, &chain)?;
                 let key = PrivateKeyDer::from_pem_slice(&key)
-                    .map_err(|_| unusable("key_file", key_file, "holds a key that cannot be used"))?;
+                    .map_err(|_| file_error("key_file", key_file, "holds a key that cannot be used"))?;
                 let refused =
-                    |_| unusable("key_file", key_file, "holds a key that is not of the certificate in `cert_file`");
+                    |_| file_error("key_file", key_file, "holds a key that is not of the certificate in `cert_file`");
                 builder.with_client_auth_cert(chain, key).map_err(refused)?
             }
         };
@@ -72,7 +72,7 @@ impl TlsClient {
     /// # Errors
     /// [`ReadError::Unreachable`] when no certificate can be for the name.
     pub(super) fn connector(&self, host: &str) -> Result<(TlsConnector, ServerName<'static>), ReadError> {
-        let name = ServerName::try_from(host.to_owned()).map_err(|_| unprotected("not valid for name"))?;
+        let name = ServerName::try_from(host.to_owned()).map_err(|_| tls_error("not valid for name"))?;
         Ok((TlsConnector::from(Arc::clone(&self.config)), name))
     }
 }
@@ -81,5 +81,5 @@ const UNUSABLE_CERTIFICATE: &str = "holds a certificate that cannot be used";
 
 fn certificates(key: &'static str, file: &Path, content: &[u8]) -> Result<Vec<CertificateDer<'static>>, ReadError> {
     let parsed = CertificateDer::pem_slice_iter(content).collect::<Result<_, _>>();
-    parsed.map_err(|_| unusable(key, file, UNUSABLE_CERTIFICATE))
+    parsed.map_err(|_| file_error(key, file, UNUSABLE_CERTIFICATE))
 }

@@ -6,11 +6,11 @@ use std::path::Path;
 use tokio::time::Instant;
 
 use super::ReadError;
-use super::server::{named_file, unusable};
+use super::server::{file_error, read_named_file};
 use crate::file::MAX_SIZE;
 
 /// Says of a connection that could not be made, or broke, what happened. No address, path or name is told.
-pub(super) fn broken(error: &io::Error) -> ReadError {
+pub(super) fn io_error(error: &io::Error) -> ReadError {
     let what = match error.kind() {
         io::ErrorKind::ConnectionRefused => "nothing listens at the configured host and port or socket",
         io::ErrorKind::ConnectionReset | io::ErrorKind::BrokenPipe | io::ErrorKind::UnexpectedEof => {
@@ -20,7 +20,7 @@ pub(super) fn broken(error: &io::Error) -> ReadError {
         io::ErrorKind::PermissionDenied => "the exporter may not use the socket",
         // The library gives it no kind of its own.
         _ if error.to_string().contains("failed to lookup address") => "the configured host's name is not known",
-        io::ErrorKind::InvalidData => return unprotected(&error.to_string()),
+        io::ErrorKind::InvalidData => return tls_error(&error.to_string()),
         kind => return ReadError::Unreachable(format!("the server cannot be reached: {kind}")),
     };
     ReadError::Unreachable(what.to_owned())
@@ -28,7 +28,7 @@ pub(super) fn broken(error: &io::Error) -> ReadError {
 
 /// Says why a connection that should be protected is not, from the text that is all that the library gives. Whatever is
 /// not known here is not passed on.
-pub(super) fn unprotected(text: &str) -> ReadError {
+pub(super) fn tls_error(text: &str) -> ReadError {
     const KNOWN: [(&str, &str); 7] = [
         ("does not support TLS", "the server offers no TLS; turn it on there, or write `tls: { mode: off }`"),
         (
@@ -58,13 +58,13 @@ pub(super) enum Pem {
 /// # Errors
 /// [`ReadError::Refused`] when it cannot be read before the deadline, or does not hold what it should.
 pub(super) async fn pem(key: &'static str, path: &Path, holds: Pem, deadline: Instant) -> Result<Vec<u8>, ReadError> {
-    let content = named_file(key, path, MAX_SIZE, deadline).await?;
+    let content = read_named_file(key, path, MAX_SIZE, deadline).await?;
     let (mark, what) = match holds {
         Pem::Certificate => ("-----BEGIN CERTIFICATE-----", "holds no certificate in PEM"),
         Pem::Key => ("PRIVATE KEY-----", "holds no private key in PEM"),
     };
     let held = content.windows(mark.len()).any(|part| part == mark.as_bytes());
-    if held { Ok(content) } else { Err(unusable(key, path, what)) }
+    if held { Ok(content) } else { Err(file_error(key, path, what)) }
 }
 
 #[cfg(test)]
@@ -84,7 +84,7 @@ mod tests {
             (io::Error::new(io::ErrorKind::InvalidData, "planted: UnknownIssuer"), "not signed by anyone trusted"),
             (io::Error::new(io::ErrorKind::InvalidData, "planted"), "cannot agree"),
         ] {
-            let error = broken(&error);
+            let error = io_error(&error);
             assert_eq!(error.failure().as_str(), "store_unreachable");
             let text = error.to_string();
             assert!(text.contains(told) && !text.contains("planted"), "{text}");

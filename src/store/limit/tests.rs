@@ -130,9 +130,9 @@ fn the_work_is_in_proportion_to_the_rows_and_the_memory_to_the_bounds_whatever_t
                     }
                     assert!(limiter.rows.len() + limiter.rejected.len() <= most_held(max_leases));
                 }
-                let looked_at = limiter.looked_at;
+                let inspected = limiter.inspected;
                 let case = format!("{rows} rows of {leases} leases, {max_leases} at the most");
-                assert!(looked_at <= 4 * rows, "{looked_at} rows were looked at: {case}");
+                assert!(inspected <= 4 * rows, "{inspected} rows were looked at: {case}");
                 let kept = limiter.finish();
                 let counted = kept.accepted.len() + kept.rejected.len() + usize::try_from(kept.over_limit).unwrap();
                 assert_eq!(counted, rows, "{case}");

@@ -4,17 +4,17 @@ use sqlx::Error;
 use sqlx::mysql::MySqlDatabaseError;
 
 use crate::store::ReadError;
-use crate::store::transport::{broken, unprotected};
-use crate::store::wording::names_only;
+use crate::store::server_message::has_only_known_words;
+use crate::store::transport::{io_error, tls_error};
 
-/// What the server was asked when it answered with an error: what stands in it may be told again.
+/// What the server was context when it answered with an error: what stands in it may be told again.
 #[derive(Clone, Copy)]
-pub(super) struct Asked<'q> {
+pub(super) struct QueryContext<'q> {
     pub(super) sql: &'q str,
     pub(super) database: &'q str,
 }
 
-impl Asked<'_> {
+impl QueryContext<'_> {
     /// Says whose turn it is. Nothing of an error's text is passed on but names of tables, columns and functions that
     /// stand in the query: a function of the database can raise any error with any text.
     pub(super) fn error(self, error: Error) -> ReadError {
@@ -28,12 +28,12 @@ impl Asked<'_> {
     }
 }
 
-/// Says whose turn it is when nothing was asked that can be told.
+/// Says whose turn it is when nothing was context that can be told.
 pub(super) fn read_error(error: Error) -> ReadError {
     match error {
-        error @ Error::Database(_) => Asked { sql: "", database: "" }.error(error),
-        Error::Io(error) => broken(&error),
-        Error::Tls(error) => unprotected(&error.to_string()),
+        error @ Error::Database(_) => QueryContext { sql: "", database: "" }.error(error),
+        Error::Io(error) => io_error(&error),
+        Error::Tls(error) => tls_error(&error.to_string()),
         error if wants_protection(&error) => {
             refused("the server takes this user's password over a protected connection alone; see `tls`")
         }
@@ -61,7 +61,7 @@ fn mismatch(what: &str) -> ReadError {
     ReadError::SchemaMismatch(what.to_owned())
 }
 
-impl Asked<'_> {
+impl QueryContext<'_> {
     /// The server's own error by its number, and where that is not known by its SQLSTATE: see "Server Error Message
     /// Reference" in MySQL's documentation and "MariaDB Error Codes" in MariaDB's.
     fn answered(self, number: u16, state: &str, message: &str) -> ReadError {
@@ -152,7 +152,7 @@ impl Asked<'_> {
     /// The name without quotes, if it is made of what names usually are, and stands in the query. Under `ANSI_QUOTES` a
     /// literal may pass for a name.
     fn told(self, name: &str) -> Option<String> {
-        plain(name).filter(|name| names_only(name, &[self.database], self.sql))
+        plain(name).filter(|name| has_only_known_words(name, &[self.database], self.sql))
     }
 }
 
@@ -176,7 +176,7 @@ mod tests {
     #[test]
     fn an_answer_is_told_by_who_must_act_and_repeats_names_of_the_query_alone() {
         let sql = "SELECT state, l.epoch\nFROM jobs\nWHERE nosuch() = 'planted it'";
-        let asked = Asked { sql, database: "app" };
+        let context = QueryContext { sql, database: "app" };
         for (number, state, message, reason, told) in [
             (1969, "70100", "Query execution was interrupted", "store_timeout", "time limit"),
             (3024, "HY000", "Query execution was interrupted", "store_timeout", "time limit"),
@@ -236,7 +236,7 @@ mod tests {
             (1158, "08S01", "planted", "store_unreachable", "(1158)"),
             (1030, "HY000", "Got error planted from storage engine", "store_refused", "error 1030"),
         ] {
-            let error = asked.answered(number, state, message);
+            let error = context.answered(number, state, message);
             assert_eq!(error.failure().as_str(), reason, "{number} {message}");
             let text = error.to_string();
             assert!(text.contains(told) && !text.contains("planted"), "{number}: {text}");

@@ -4,12 +4,12 @@ use std::any::Any;
 use std::path::Path;
 use std::sync::Arc;
 
-use super::{Database, Reader};
+use super::{Database, MysqlDriver};
 use crate::store::address::ServerAddress;
 use crate::store::kind::{PresetFacts, PresetQuery, Query, StoreConfig, StoreKind};
-use crate::store::link::Link;
 use crate::store::section::{KeySet, KeySpec, Node, Section, StoreDiagnostics, StoreSection};
 use crate::store::server_keys::{PASSWORD_FILE, TIME_ZONE, TLS, database_server, zone};
+use crate::store::server_store::ServerStore;
 use crate::store::sql::{self, PresetSql};
 use crate::store::{Scope, Statement, Store};
 
@@ -77,7 +77,7 @@ impl StoreConfig for Database {
     }
 
     fn store(&self, scope: Scope) -> Box<dyn Store> {
-        Box::new(Link::new(Reader { database: self.clone(), scope }))
+        Box::new(ServerStore::new(MysqlDriver { database: self.clone(), scope }))
     }
 
     fn secret_files(&self) -> Vec<(&'static str, &Path)> {

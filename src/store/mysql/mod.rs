@@ -8,7 +8,7 @@ mod failure;
 mod kind;
 #[cfg(test)]
 mod properties;
-mod replica;
+mod replication;
 mod session;
 mod value;
 
@@ -17,16 +17,17 @@ use std::sync::Arc;
 use futures_util::TryStreamExt;
 use sqlx::mysql::{MySql, MySqlConnectOptions, MySqlConnection, MySqlRow, MySqlSslMode, MySqlStatement};
 use sqlx::{AssertSqlSafe, Column, ConnectOptions, Decode, Either, Executor, Row, SqlSafeStr, Statement as _};
+use tokio::task::coop::consume_budget;
 use tokio::time::Instant;
 
 use super::column::{Value, columns};
-use super::link::Driver;
-use super::rows::{Decoder, give_way, no_row};
+use super::rows::{Decoder, no_row};
+use super::server_store::Driver;
 use super::transport::{Pem, pem};
 use super::{Host, ReadError, ReadResult, Scope, Server, SessionZone, Statement, Tls, Zone};
 use crate::clock;
 use crate::lease::ReadInterval;
-use failure::{Asked, read_error, wants_protection};
+use failure::{QueryContext, read_error, wants_protection};
 pub use kind::Mysql;
 use value::Kind;
 
@@ -37,7 +38,7 @@ pub struct Database {
     pub server: Server,
     /// Its name.
     pub name: Box<str>,
-    /// What is asked.
+    /// What is context.
     pub statement: Statement,
     /// What a time means, as the server gives it: none has a zone.
     pub time_zone: Zone,
@@ -47,22 +48,22 @@ pub struct Database {
 
 /// Asks one database, again and again.
 #[derive(Debug)]
-struct Reader {
+struct MysqlDriver {
     database: Database,
     scope: Scope,
 }
 
 /// A connection, and what was learnt of the server at its other end.
 #[derive(Debug)]
-pub(super) struct Open {
+pub(super) struct ServerConnection {
     connection: MySqlConnection,
-    server: session::Server,
+    server: session::Capabilities,
 }
 
-impl Driver for Reader {
-    type Connection = Open;
+impl Driver for MysqlDriver {
+    type Connection = ServerConnection;
 
-    async fn connect(&self, deadline: Instant) -> Result<Open, ReadError> {
+    async fn connect(&self, deadline: Instant) -> Result<ServerConnection, ReadError> {
         let options = self.database.options(deadline).await?;
         let connected = match options.connect().await {
             // Who listens on this machine need not be proven, so there it can have what it wants.
@@ -72,31 +73,36 @@ impl Driver for Reader {
             connected => connected,
         };
         let mut connection = connected.map_err(read_error)?;
-        let server = session::Server::ask(&mut connection).await.map_err(read_error)?;
-        Ok(Open { connection, server })
+        let server = session::Capabilities::ask(&mut connection).await.map_err(read_error)?;
+        Ok(ServerConnection { connection, server })
     }
 
-    async fn read(&mut self, open: &mut Open, deadline: Instant) -> ReadResult {
-        let Open { connection, server } = open;
+    async fn read(&mut self, open: &mut ServerConnection, deadline: Instant) -> ReadResult {
+        let ServerConnection { connection, server } = open;
         let left = deadline.saturating_duration_since(Instant::now());
         let answer = server.begin(connection, &self.database, left).await?;
         let sql = self.database.statement.chosen(answer.as_deref())?;
-        let asked = Asked { sql: &sql, database: &self.database.name };
+        let context = QueryContext { sql: &sql, database: &self.database.name };
         let prepared = (&mut *connection).prepare(AssertSqlSafe(Arc::clone(&sql)).into_sql_str()).await;
         // Prepared once a connection: the library remembers. As a prepared statement it can only be one.
-        let statement = prepared.map_err(|error| asked.error(error))?;
+        let statement = prepared.map_err(|error| context.error(error))?;
         check(&statement)?;
-        let taken = self.take(&statement, connection, asked).await?;
+        let taken = self.take(&statement, connection, context).await?;
         connection.execute("COMMIT").await.map_err(read_error)?;
         Ok(taken)
     }
 }
 
-impl Reader {
-    async fn take(&self, statement: &MySqlStatement, connection: &mut MySqlConnection, asked: Asked<'_>) -> ReadResult {
+impl MysqlDriver {
+    async fn take(
+        &self,
+        statement: &MySqlStatement,
+        connection: &mut MySqlConnection,
+        context: QueryContext<'_>,
+    ) -> ReadResult {
         let began = clock::monotonic();
         let mut rows = statement.query().fetch(connection);
-        let first = rows.try_next().await.map_err(|error| asked.error(error))?;
+        let first = rows.try_next().await.map_err(|error| context.error(error))?;
         // The snapshot and the store's clock are fixed once the first row is there.
         let (at, wall_clock) = (ReadInterval { start: began, end: clock::monotonic() }, clock::unix_seconds());
         let first = first.ok_or_else(no_row)?;
@@ -110,8 +116,9 @@ impl Reader {
                 (Some(bytes), Some(kind)) => kind.value(bytes, self.database.time_zone),
                 _ => Value::Null,
             })?;
-            give_way().await;
-            row = rows.try_next().await.map_err(|error| asked.error(error))?;
+            // A fast server always has another row ready: other tasks and the deadline get their turn here.
+            consume_budget().await;
+            row = rows.try_next().await.map_err(|error| context.error(error))?;
         }
         decoder.finish(at, wall_clock)
     }

@@ -1,4 +1,4 @@
-//! What the server is told and asked before each read, in one round trip.
+//! What the server is told and context before each read, in one round trip.
 //!
 //! It is told again each time: a pooler may have given the session to others in between.
 
@@ -8,15 +8,15 @@ use std::time::Duration;
 use sqlx::mysql::{MySqlConnection, MySqlRow};
 use sqlx::{AssertSqlSafe, Error, raw_sql};
 
-use super::failure::Asked;
-use super::replica::{COLUMNS, Replication, SOURCE};
+use super::failure::QueryContext;
+use super::replication::{COLUMNS, Replication, SOURCE};
 use super::{Database, bytes};
 use crate::store::ReadError;
 
 /// What this server has that others have not. MariaDB and MySQL name the limit of a statement differently and measure it
 /// in different units; either may be without InnoDB.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Server {
+pub(super) struct Capabilities {
     limit: Option<Limit>,
     innodb: bool,
     /// Whether any user may ask it what it has to do with others.
@@ -31,7 +31,7 @@ enum Limit {
     ExecutionTime,
 }
 
-impl Server {
+impl Capabilities {
     /// Asks a server that was just connected to.
     pub(super) async fn ask(connection: &mut MySqlConnection) -> Result<Self, Error> {
         let sql = "SHOW GLOBAL VARIABLES WHERE Variable_name IN \
@@ -55,8 +55,8 @@ impl Server {
         left: Duration,
     ) -> Result<Option<String>, ReadError> {
         let sql = self.prelude(database, left);
-        let asked = Asked { sql: &sql, database: &database.name };
-        let rows = raw_sql(AssertSqlSafe(&*sql)).fetch_all(connection).await.map_err(|error| asked.error(error))?;
+        let context = QueryContext { sql: &sql, database: &database.name };
+        let rows = raw_sql(AssertSqlSafe(&*sql)).fetch_all(connection).await.map_err(|error| context.error(error))?;
         let (state, answer) = rows.split_first().map_or((None, None), |(state, rest)| (Some(state), rest.first()));
         self.check(state)?;
         Ok(answer.and_then(|row| bytes(row, 0)).map(|answer| String::from_utf8_lossy(answer).into_owned()))
@@ -69,11 +69,11 @@ impl Server {
         let Some(state) = state.filter(|state| is_writable(state, switches)) else {
             return refused("this server is read-only: a replica, whose rows lag behind; read the primary");
         };
-        let replication = if self.replication { Replication::of(state, switches) } else { Replication::Leads };
+        let replication = if self.replication { Replication::of(state, switches) } else { Replication::Primary };
         match replication {
-            Replication::Leads => Ok(()),
-            Replication::Follows => refused("this server is a replica, whose rows lag behind; read the primary"),
-            Replication::Stopped => refused(
+            Replication::Primary => Ok(()),
+            Replication::Replica => refused("this server is a replica, whose rows lag behind; read the primary"),
+            Replication::StoppedReplica => refused(
                 "this server is a replica that was stopped, whose rows lag behind; read the primary, or, if this one is it \
                  now, let it forget the other by `RESET REPLICA ALL`",
             ),
@@ -126,7 +126,7 @@ mod tests {
             time_zone: Zone::UTC,
             session_time_zone: "+09:00".parse().unwrap(),
         };
-        Server { limit, innodb: true, replication: true }.prelude(&database, left)
+        Capabilities { limit, innodb: true, replication: true }.prelude(&database, left)
     }
 
     fn fixed() -> Statement {

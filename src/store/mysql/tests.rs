@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::*;
 use crate::store::PasswordFile;
 
-fn reader(port: u16, user: &str, name: &str, password_file: &Path, statement: Statement) -> Reader {
+fn reader(port: u16, user: &str, name: &str, password_file: &Path, statement: Statement) -> MysqlDriver {
     let database = Database {
         server: Server {
             host: Host::Tcp { name: "127.0.0.1".into(), port },
@@ -19,7 +19,7 @@ fn reader(port: u16, user: &str, name: &str, password_file: &Path, statement: St
         time_zone: Zone::UTC,
         session_time_zone: SessionZone::default(),
     };
-    Reader { database, scope: Scope { only_lease: "own".into(), max_leases: 1 } }
+    MysqlDriver { database, scope: Scope { only_lease: "own".into(), max_leases: 1 } }
 }
 
 /// That a client speaks TLS from here on.
@@ -53,7 +53,7 @@ async fn a_password_that_a_server_takes_over_protected_connections_alone_is_sent
     let server = std::thread::spawn(move || {
         let mut client = listener.accept().unwrap().0;
         let first = greet(&mut client);
-        // It wants the whole password, and is asked for the key to encrypt it with.
+        // It wants the whole password, and is context for the key to encrypt it with.
         send(&mut client, 2, &[1, 4]);
         assert_eq!(receive(&mut client), [2]);
         send(&mut client, 4, b"\x01planted");

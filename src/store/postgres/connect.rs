@@ -13,7 +13,7 @@ use super::authentication::Authentication;
 use super::failure::Failure;
 use super::message::{MessageStream, ServerMessage, Transport};
 use crate::store::tls::TlsClient;
-use crate::store::transport::unprotected;
+use crate::store::transport::tls_error;
 use crate::store::{Host, Password, ReadError, Server, Tls, tcp};
 
 /// A connection that is ready for statements, and how the database encodes its texts, if the server said it by itself.
@@ -98,7 +98,7 @@ async fn protected<T: Transport + 'static>(
             let (connector, server) = tls.connector(name)?;
             Ok(Box::new(connector.connect(server, stream).await?))
         }
-        b'N' => Err(unprotected("the server does not support TLS").into()),
+        b'N' => Err(tls_error("the server does not support TLS").into()),
         _ => Err(Failure::Protocol),
     }
 }

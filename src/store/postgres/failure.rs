@@ -6,14 +6,14 @@ use fallible_iterator::FallibleIterator;
 use postgres_protocol::message::backend::ErrorResponseBody;
 
 use crate::store::ReadError;
-use crate::store::transport::broken;
-use crate::store::wording::names_only;
+use crate::store::server_message::has_only_known_words;
+use crate::store::transport::io_error;
 
 /// Why a reading was not made.
 #[derive(Debug)]
 pub(super) enum Failure {
     /// The reason is told.
-    Told(ReadError),
+    Read(ReadError),
     /// The way to the server failed.
     Io(io::Error),
     /// The answer is none of PostgreSQL's protocol, or none that is due there.
@@ -66,8 +66,8 @@ impl Failure {
     /// Says whose turn it is. Nothing of an error's text is passed on but names that stand in the statement.
     pub(super) fn of_query(self, sql: &str) -> ReadError {
         match self {
-            Self::Told(error) => error,
-            Self::Io(error) => broken(&error),
+            Self::Read(error) => error,
+            Self::Io(error) => io_error(&error),
             Self::Protocol => ReadError::Unreachable("what answers does not speak PostgreSQL's protocol".to_owned()),
             Self::TooLong => ReadError::Unreachable(
                 "what answers sends a message of more than 64 MiB, for which no memory is given".to_owned(),
@@ -79,7 +79,7 @@ impl Failure {
 
 impl From<ReadError> for Failure {
     fn from(error: ReadError) -> Self {
-        Self::Told(error)
+        Self::Read(error)
     }
 }
 
@@ -165,7 +165,7 @@ fn naming(code: &str, message: &str, position: Option<usize>, sql: &str) -> Stri
     let words: Vec<&str> = WORDS.split_whitespace().collect();
     match code {
         "42601" => format!("syntax error{}", position.and_then(|position| place(position, sql)).unwrap_or_default()),
-        _ if names_only(message, &words, sql) => message.to_owned(),
+        _ if has_only_known_words(message, &words, sql) => message.to_owned(),
         "42501" => format!("permission denied for something that the query reads ({code})"),
         _ => format!("it does not accept the query ({code})"),
     }

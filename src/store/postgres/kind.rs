@@ -5,13 +5,13 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::transaction_clock::{self, TransactionClock};
-use super::{Database, Reader};
+use super::{Database, PostgresDriver};
 use crate::diagnostic::QuotedValue;
 use crate::store::address::ServerAddress;
 use crate::store::kind::{PresetFacts, PresetQuery, Query, StoreConfig, StoreKind};
-use crate::store::link::Link;
 use crate::store::section::{KeySet, KeySpec, Node, Section, StoreDiagnostics, StoreProblem, StoreSection, line};
 use crate::store::server_keys::{PASSWORD_FILE, TIME_ZONE, TLS, database_server, zone};
+use crate::store::server_store::ServerStore;
 use crate::store::sql::{self, PresetSql};
 use crate::store::{Scope, Statement, Store};
 
@@ -87,7 +87,7 @@ impl StoreConfig for Database {
     }
 
     fn store(&self, scope: Scope) -> Box<dyn Store> {
-        Box::new(Link::new(Reader { database: self.clone(), scope }))
+        Box::new(ServerStore::new(PostgresDriver { database: self.clone(), scope }))
     }
 
     fn secret_files(&self) -> Vec<(&'static str, &Path)> {

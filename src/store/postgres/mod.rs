@@ -22,7 +22,7 @@ use std::sync::Arc;
 
 use tokio::time::Instant;
 
-use super::link::Driver;
+use super::server_store::Driver;
 use super::{ReadError, ReadResult, Scope, Server, Statement, Zone};
 use crate::lease::Reading;
 use columns::DatabaseTypes;
@@ -49,14 +49,14 @@ pub struct Database {
 
 /// Asks one database, again and again.
 #[derive(Debug)]
-struct Reader {
+struct PostgresDriver {
     database: Database,
     scope: Scope,
 }
 
 /// A connection, and what was learnt on it.
 #[derive(Debug)]
-pub(super) struct Open {
+pub(super) struct PostgresConnection {
     stream: MessageStream,
     /// The statement that fits what is stored there.
     sql: Arc<str>,
@@ -66,10 +66,10 @@ pub(super) struct Open {
     types: Option<DatabaseTypes>,
 }
 
-impl Driver for Reader {
-    type Connection = Open;
+impl Driver for PostgresDriver {
+    type Connection = PostgresConnection;
 
-    async fn connect(&self, deadline: Instant) -> Result<Open, ReadError> {
+    async fn connect(&self, deadline: Instant) -> Result<PostgresConnection, ReadError> {
         let database = &self.database;
         let session = Session::open(&database.server, &database.name, deadline).await.map_err(Failure::before_query)?;
         let Session { mut stream, encoding } = session;
@@ -91,17 +91,17 @@ impl Driver for Reader {
             None => None,
         };
         let sql = database.statement.chosen(answer.as_deref())?;
-        Ok(Open { stream, sql, unconverted, types: None })
+        Ok(PostgresConnection { stream, sql, unconverted, types: None })
     }
 
-    async fn read(&mut self, open: &mut Open, deadline: Instant) -> ReadResult {
+    async fn read(&mut self, open: &mut PostgresConnection, deadline: Instant) -> ReadResult {
         self.read_once(open, deadline).await.map_err(|failure| failure.of_query(&open.sql))
     }
 }
 
-impl Reader {
-    async fn read_once(&self, open: &mut Open, deadline: Instant) -> Result<Reading, Failure> {
-        let Open { stream, sql, unconverted, types } = open;
+impl PostgresDriver {
+    async fn read_once(&self, open: &mut PostgresConnection, deadline: Instant) -> Result<Reading, Failure> {
+        let PostgresConnection { stream, sql, unconverted, types } = open;
         let prelude = || {
             let left = deadline.saturating_duration_since(Instant::now()).as_millis();
             // 0 would mean no limit.

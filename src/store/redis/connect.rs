@@ -11,7 +11,7 @@ use super::failure::{answered, not_understood, refused_version};
 use super::resp::{Replies, Reply};
 use super::{Keyspace, ServerLocation};
 use crate::store::tls::TlsClient;
-use crate::store::transport::broken;
+use crate::store::transport::io_error;
 use crate::store::{Host, Password, ReadError, Tls, tcp};
 
 /// How long one sentinel may take before the next is asked.
@@ -30,8 +30,8 @@ enum Credentials<'k> {
 /// Why a server was not reached.
 enum ConnectFailure {
     /// It asks for a user and a password, and none were given.
-    Unintroduced(ReadError),
-    Told(ReadError),
+    NoCredentials(ReadError),
+    Read(ReadError),
 }
 
 impl Keyspace {
@@ -78,7 +78,7 @@ impl Keyspace {
             |failed: ConnectFailure| ReadError::Refused(format!("of a sentinel: {}", failed.into_read_error()));
         let mut connection = match self.reach(sentinel, &Credentials::Anonymous, 0, deadline).await {
             // A sentinel that asks who one is, is taken to know the same users as the server.
-            Err(ConnectFailure::Unintroduced(_)) => {
+            Err(ConnectFailure::NoCredentials(_)) => {
                 self.reach(sentinel, &self.credentials(deadline).await?, 0, deadline).await.map_err(of_sentinel)?
             }
             reached => reached.map_err(ConnectFailure::into_read_error)?,
@@ -112,7 +112,7 @@ impl Keyspace {
                 return Err(refused_version().into());
             }
             (name, Reply::Error(error)) if error.code == "NOAUTH" => {
-                return Err(ConnectFailure::Unintroduced(answered(name, error)));
+                return Err(ConnectFailure::NoCredentials(answered(name, error)));
             }
             (name, Reply::Error(error)) => return Err(answered(name, error).into()),
             _ => return Err(not_understood().into()),
@@ -126,17 +126,17 @@ impl Keyspace {
     async fn stream(&self, host: &Host, deadline: Instant) -> Result<Box<dyn Stream>, ReadError> {
         let (name, port) = match host {
             Host::Socket(path) => {
-                return Ok(Box::new(UnixStream::connect(path).await.map_err(|error| broken(&error))?));
+                return Ok(Box::new(UnixStream::connect(path).await.map_err(|error| io_error(&error))?));
             }
             Host::Tcp { name, port } => (name, *port),
         };
         let Tls::Verify { ca_file, identity } = &self.tls else {
-            return Ok(Box::new(tcp::connect(name, port).await.map_err(|error| broken(&error))?));
+            return Ok(Box::new(tcp::connect(name, port).await.map_err(|error| io_error(&error))?));
         };
         let tls = TlsClient::read(ca_file.as_deref(), identity.as_ref(), deadline).await?;
         let (connector, server) = tls.connector(name)?;
-        let stream = tcp::connect(name, port).await.map_err(|error| broken(&error))?;
-        Ok(Box::new(connector.connect(server, stream).await.map_err(|error| broken(&error))?))
+        let stream = tcp::connect(name, port).await.map_err(|error| io_error(&error))?;
+        Ok(Box::new(connector.connect(server, stream).await.map_err(|error| io_error(&error))?))
     }
 }
 
@@ -156,14 +156,14 @@ impl Credentials<'_> {
 
 impl From<ReadError> for ConnectFailure {
     fn from(error: ReadError) -> Self {
-        Self::Told(error)
+        Self::Read(error)
     }
 }
 
 impl ConnectFailure {
     fn into_read_error(self) -> ReadError {
         match self {
-            Self::Unintroduced(error) | Self::Told(error) => error,
+            Self::NoCredentials(error) | Self::Read(error) => error,
         }
     }
 }

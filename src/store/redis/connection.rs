@@ -17,7 +17,7 @@ use super::command::Commands;
 use super::failure::{answered, malformed, not_understood};
 use super::resp::{Parser, Part, Replies, Reply};
 use crate::store::ReadError;
-use crate::store::transport::broken;
+use crate::store::transport::io_error;
 
 /// As many bytes are read at once. As many wait to be sent before no more commands are added.
 const CHUNK: usize = 64 * 1024;
@@ -102,9 +102,9 @@ impl Connection {
             while !self.parser.parse(&mut self.received, head).map_err(malformed)? {
                 self.received.reserve(CHUNK);
                 match poll_fn(|context| self.poll(context, more)).await {
-                    Ok(0) => return Err(broken(&io::ErrorKind::UnexpectedEof.into())),
+                    Ok(0) => return Err(io_error(&io::ErrorKind::UnexpectedEof.into())),
                     Ok(_) => {}
-                    Err(error) => return Err(broken(&error)),
+                    Err(error) => return Err(io_error(&error)),
                 }
             }
         }

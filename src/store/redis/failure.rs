@@ -7,14 +7,14 @@ use crate::store::ReadError;
 #[derive(Debug)]
 pub(super) enum Failure {
     /// The reason is told.
-    Told(ReadError),
+    Read(ReadError),
     /// The server does not know the command that tells at what time a key expires.
     NoExpiryTime,
 }
 
 impl From<ReadError> for Failure {
     fn from(error: ReadError) -> Self {
-        Self::Told(error)
+        Self::Read(error)
     }
 }
 
@@ -22,13 +22,13 @@ impl Failure {
     /// The server's answer to a command that it does not take.
     pub(super) fn of(command: &str, error: ServerError<'_>) -> Self {
         let unknown = error.details.starts_with("unknown command");
-        if unknown && command == "PEXPIRETIME" { Self::NoExpiryTime } else { Self::Told(answered(command, error)) }
+        if unknown && command == "PEXPIRETIME" { Self::NoExpiryTime } else { Self::Read(answered(command, error)) }
     }
 
     /// The reason.
     pub(super) fn into_read_error(self) -> ReadError {
         match self {
-            Self::Told(error) => error,
+            Self::Read(error) => error,
             Self::NoExpiryTime => ReadError::Refused("the server does not tell when a key expires".to_owned()),
         }
     }

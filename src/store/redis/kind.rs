@@ -8,12 +8,12 @@ use std::time::Duration;
 use super::address::KeyspaceAddress;
 use super::keys::{self, KeyLayout, PresetKeys};
 use super::schedule::DueScheduleTracker;
-use super::{Keyspace, Reader};
+use super::{Keyspace, RedisDriver};
 use crate::diagnostic::QuotedValue;
 use crate::store::kind::{PresetFacts, PresetQuery, Query, StoreConfig, StoreKind};
-use crate::store::link::Link;
 use crate::store::section::{KeySet, KeySpec, Node, Section, Shape, StoreDiagnostics, StoreSection, line};
 use crate::store::server_keys::{PASSWORD_FILE, TLS, password_file, tls, tls_line};
+use crate::store::server_store::ServerStore;
 use crate::store::{Scope, Store, Tls, server};
 
 /// Redis and Valkey.
@@ -113,7 +113,7 @@ impl StoreConfig for Keyspace {
 
     fn store(&self, scope: Scope) -> Box<dyn Store> {
         let schedules = DueScheduleTracker::new(scope.max_leases);
-        Box::new(Link::new(Reader { keyspace: self.clone(), scope, schedules }))
+        Box::new(ServerStore::new(RedisDriver { keyspace: self.clone(), scope, schedules }))
     }
 
     fn secret_files(&self) -> Vec<(&'static str, &Path)> {

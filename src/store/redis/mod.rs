@@ -8,14 +8,14 @@
 //! whose being put off is progress.
 
 mod address;
-mod answer;
 mod command;
 mod connect;
 mod connection;
+mod decoder;
 mod failure;
 pub mod keys;
 mod kind;
-mod names;
+mod lease_keys;
 #[cfg(test)]
 mod properties;
 mod request;
@@ -28,15 +28,15 @@ mod value;
 use tokio::task::coop::consume_budget;
 use tokio::time::Instant;
 
-use super::link::Driver;
+use super::server_store::Driver;
 use super::{Host, PasswordFile, ReadError, ReadResult, RecordLimiter, Scope, Tls};
 use crate::lease::{RecordFault, StoreTime};
-use answer::Decoder;
 use connection::Connection;
+use decoder::Decoder;
 use failure::{Failure, not_understood};
 use keys::KeyLayout;
 pub use kind::Redis;
-use names::Names;
+use lease_keys::LeaseKeyList;
 use request::{Request, TransactionReply};
 use resp::Reply;
 use schedule::DueScheduleTracker;
@@ -74,7 +74,7 @@ pub struct Keyspace {
 
 /// Reads keys, again and again.
 #[derive(Debug)]
-struct Reader {
+struct RedisDriver {
     keyspace: Keyspace,
     scope: Scope,
     /// They outlast a connection.
@@ -82,14 +82,14 @@ struct Reader {
 }
 
 /// A connection, and what is known of the server.
-pub(super) struct Open {
+pub(super) struct RedisConnection {
     connection: Connection,
     expiry: Expiry,
 }
 
 /// The keys that a transaction asks about.
-struct LeaseKeys {
-    names: Names,
+struct ScanResult {
+    names: LeaseKeyList,
     /// Due work is counted up to this time, because the transaction's own clock cannot be an argument of its commands.
     counted_to: Option<StoreTime>,
 }
@@ -103,17 +103,17 @@ enum Expiry {
     /// At what time: from Redis 7 on.
     Time,
     /// How long it has left from when it is asked.
-    Left,
+    Remaining,
 }
 
-impl Reader {
+impl RedisDriver {
     /// The keys that are leases now, and the server's clock, if what is due is counted.
-    async fn ask(&self, connection: &mut Connection, kept: &mut RecordLimiter) -> Result<LeaseKeys, ReadError> {
+    async fn ask(&self, connection: &mut Connection, kept: &mut RecordLimiter) -> Result<ScanResult, ReadError> {
         let layout = &self.keyspace.layout;
-        let mut found = LeaseKeys { names: Names::new(self.scope.max_leases), counted_to: None };
+        let mut found = ScanResult { names: LeaseKeyList::new(self.scope.max_leases), counted_to: None };
         let pattern = layout.leases.text();
         if !layout.leases.is_many() {
-            found.names = Names::one(pattern, &self.scope.only_lease);
+            found.names = LeaseKeyList::one(pattern, &self.scope.only_lease);
             if layout.counts_due() {
                 connection.commands().add("TIME", []);
                 found.counted_to = Some(value::time(connection.reply().await?)?);
@@ -137,7 +137,7 @@ impl Reader {
             while keys.left() > 0 {
                 match keys.next(1).await?.next() {
                     Some(Reply::Text(key)) => found.names.add(layout, key, kept),
-                    Some(Reply::LongText) => Names::reject(RecordFault::NameTooLong, kept),
+                    Some(Reply::LongText) => LeaseKeyList::reject(RecordFault::NameTooLong, kept),
                     _ => return Err(not_understood()),
                 }
                 consume_budget().await;
@@ -153,8 +153,8 @@ impl Reader {
     }
 }
 
-impl Driver for Reader {
-    type Connection = Open;
+impl Driver for RedisDriver {
+    type Connection = RedisConnection;
 
     fn late_to_connect(&self) -> &'static str {
         match self.keyspace.tls {
@@ -164,27 +164,27 @@ impl Driver for Reader {
         }
     }
 
-    async fn connect(&self, deadline: Instant) -> Result<Open, ReadError> {
-        Ok(Open { connection: self.keyspace.open(deadline).await?, expiry: Expiry::Time })
+    async fn connect(&self, deadline: Instant) -> Result<RedisConnection, ReadError> {
+        Ok(RedisConnection { connection: self.keyspace.open(deadline).await?, expiry: Expiry::Time })
     }
 
-    async fn read(&mut self, open: &mut Open, _deadline: Instant) -> ReadResult {
+    async fn read(&mut self, open: &mut RedisConnection, _deadline: Instant) -> ReadResult {
         let layout = &self.keyspace.layout;
         let mut kept = RecordLimiter::new(self.scope.max_leases);
-        let LeaseKeys { mut names, counted_to } = self.ask(&mut open.connection, &mut kept).await?;
-        let subjects = names.take();
+        let ScanResult { mut names, counted_to } = self.ask(&mut open.connection, &mut kept).await?;
+        let leases = names.take();
         loop {
-            let request = Request::new(layout, &subjects, open.expiry, counted_to, &self.schedules);
+            let request = Request::new(layout, &leases, open.expiry, counted_to, &self.schedules);
             let TransactionReply { elements, began } = match request.send(&mut open.connection).await {
                 Ok(executed) => executed,
                 Err(Failure::NoExpiryTime) if open.expiry == Expiry::Time => {
-                    open.expiry = Expiry::Left;
+                    open.expiry = Expiry::Remaining;
                     continue;
                 }
                 Err(failure) => return Err(failure.into_read_error()),
             };
             let decoder = Decoder::new(layout, open.expiry, &mut self.schedules, began);
-            return decoder.read(elements, &subjects, kept, names.over_limit()).await;
+            return decoder.read(elements, &leases, kept, names.over_limit()).await;
         }
     }
 }

@@ -114,11 +114,11 @@ impl StoredLease {
 
 fn read(replies: Vec<Reply>, leases: usize) -> Result<crate::lease::Reading, ReadError> {
     let (layout, mut schedules) = (layout(LAYOUT), DueScheduleTracker::new(10));
-    let subjects: Vec<_> = (0..leases).map(|at| subject(&at.to_string())).collect();
+    let leases: Vec<_> = (0..leases).map(|at| subject(&at.to_string())).collect();
     decoded(
         Decoder::new(&layout, Expiry::Time, &mut schedules, Duration::ZERO),
         replies,
-        &subjects,
+        &leases,
         RecordLimiter::new(10),
     )
 }

@@ -11,25 +11,25 @@ use super::resp::Reply;
 use super::schedule::DueScheduleTracker;
 use crate::clock;
 use crate::lease::{Column, StoreTime};
-use crate::store::column::LONGEST_NAME;
+use crate::store::column::MAX_NAME;
 use crate::store::redis::keys::{DueKey, KeyLayout, Record};
 
 /// A lease to ask about.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Subject {
+pub(super) struct LeaseKey {
     pub(super) key: String,
     pub(super) name: Arc<str>,
 }
 
 /// How many leases share one look at the clock, where the server only says how long they have left: some ten
 /// microseconds pass with each.
-pub(super) const LEASES_A_LOOK: usize = 200;
+pub(super) const LEASES_PER_CLOCK: usize = 200;
 
 /// The commands of one transaction. They are packed as they are sent, so that no more than some thousands of them are
 /// held at once.
 pub(super) struct Request<'r> {
     layout: &'r KeyLayout,
-    subjects: &'r [Subject],
+    leases: &'r [LeaseKey],
     expiry: Expiry,
     /// Due work is counted up to this time, in Unix seconds.
     counted_to: String,
@@ -58,13 +58,13 @@ impl<'r> Request<'r> {
     /// `counted_to`, and of what came first in the schedules it is asked where it is now.
     pub(super) fn new(
         layout: &'r KeyLayout,
-        subjects: &'r [Subject],
+        leases: &'r [LeaseKey],
         expiry: Expiry,
         counted_to: Option<StoreTime>,
         schedules: &'r DueScheduleTracker,
     ) -> Self {
         let counted_to = counted_to.map_or(f64::NEG_INFINITY, StoreTime::unix_seconds).to_string();
-        Self { layout, subjects, expiry, counted_to, schedules }
+        Self { layout, leases, expiry, counted_to, schedules }
     }
 
     /// What is sent.
@@ -91,7 +91,7 @@ impl<'r> Request<'r> {
                 (name, Reply::Error(error)) => match Failure::of(name, error) {
                     // The transaction is refused in the end, and another one sent on the same connection.
                     Failure::NoExpiryTime => knows_expiry_time = false,
-                    told @ Failure::Told(_) => return Err(told),
+                    told @ Failure::Read(_) => return Err(told),
                 },
                 _ => return Err(not_understood().into()),
             }
@@ -108,7 +108,7 @@ impl<'r> Request<'r> {
 
     /// Packs the next part.
     fn pack(&self, state: &mut PackingState, commands: &mut Commands) -> bool {
-        let (at, end) = (state.next, self.subjects.len() + 1);
+        let (at, end) = (state.next, self.leases.len() + 1);
         if at > end {
             return false;
         }
@@ -120,9 +120,9 @@ impl<'r> Request<'r> {
                 commands.add("HELLO", ["3"].map(str::as_bytes));
                 commands.add("TIME", []);
             }
-            Some(at) => match self.subjects.get(at) {
+            Some(at) => match self.leases.get(at) {
                 Some(subject) => {
-                    if looks_again(self.expiry, at) {
+                    if reads_clock_before(self.expiry, at) {
                         commands.add("TIME", []);
                     }
                     self.ask(subject, commands);
@@ -137,10 +137,10 @@ impl<'r> Request<'r> {
         true
     }
 
-    fn ask(&self, Subject { key, name }: &Subject, commands: &mut Commands) {
+    fn ask(&self, LeaseKey { key, name }: &LeaseKey, commands: &mut Commands) {
         let left = match self.expiry {
             Expiry::Time => "PEXPIRETIME",
-            Expiry::Left => "PTTL",
+            Expiry::Remaining => "PTTL",
         };
         commands.add(left, [key.as_bytes()]);
         match &self.layout.record {
@@ -157,7 +157,7 @@ impl<'r> Request<'r> {
         }
     }
 
-    fn ask_due(&self, Subject { key, name }: &Subject, commands: &mut Commands) {
+    fn ask_due(&self, LeaseKey { key, name }: &LeaseKey, commands: &mut Commands) {
         match &self.layout.due {
             DueKey::Absent => {}
             DueKey::Set { key: set, is_cursor } => {
@@ -165,7 +165,7 @@ impl<'r> Request<'r> {
                 commands.add("ZRANGE", [&set, "0", "0", "WITHSCORES"].map(str::as_bytes));
                 commands.add("ZCOUNT", [&set, "-inf", &self.counted_to].map(str::as_bytes));
                 if *is_cursor {
-                    commands.add("ZSCORE", [set.as_bytes(), self.schedules.to_ask(name)]);
+                    commands.add("ZSCORE", [set.as_bytes(), self.schedules.first_member(name)]);
                 }
             }
             DueKey::List(list) => commands.add("LLEN", [list.key(key, name).as_bytes()]),
@@ -173,13 +173,13 @@ impl<'r> Request<'r> {
     }
 }
 
-/// Whether the clock is looked at again before this lease.
-pub(super) const fn looks_again(expiry: Expiry, at: usize) -> bool {
-    matches!(expiry, Expiry::Left) && at > 0 && at.is_multiple_of(LEASES_A_LOOK)
+/// Whether the clock is read again before this lease.
+pub(super) const fn reads_clock_before(expiry: Expiry, at: usize) -> bool {
+    matches!(expiry, Expiry::Remaining) && at > 0 && at.is_multiple_of(LEASES_PER_CLOCK)
 }
 
 /// How many commands ask about one lease.
-pub(super) fn commands_a_lease(layout: &KeyLayout) -> usize {
+pub(super) fn commands_per_lease(layout: &KeyLayout) -> usize {
     let record = match &layout.record {
         Record::Lock { epoch, progress, .. } => 1 + usize::from(epoch.is_some()) + usize::from(progress.is_some()),
         Record::Hash(_) => 1,
@@ -194,7 +194,7 @@ pub(super) fn commands_a_lease(layout: &KeyLayout) -> usize {
 
 /// No more of a value than shows that it is too long: it may be half a gigabyte.
 fn value(commands: &mut Commands, key: &str) {
-    commands.add("GETRANGE", [key, "0", itoa::Buffer::new().format(LONGEST_NAME)].map(str::as_bytes));
+    commands.add("GETRANGE", [key, "0", itoa::Buffer::new().format(MAX_NAME)].map(str::as_bytes));
 }
 
 fn fields(commands: &mut Commands, key: &str, columns: &[Column]) {

@@ -11,9 +11,9 @@ use crate::lease::Cursor;
 
 /// The schedules of a source's leases.
 pub(super) struct DueScheduleTracker {
-    of: HashMap<Arc<str>, Schedule>,
+    schedules: HashMap<Arc<str>, Schedule>,
     /// No more than this many are remembered once a reading is over.
-    most: usize,
+    max_leases: usize,
     readings: u64,
 }
 
@@ -22,7 +22,7 @@ pub(super) struct DueScheduleTracker {
 struct Schedule {
     first: Option<Entry>,
     /// How often what came first was seen to be put off.
-    put_off: i64,
+    postponed: i64,
     /// The last reading that showed it.
     reading: u64,
 }
@@ -38,45 +38,45 @@ impl DueScheduleTracker {
     /// Nothing yet. Leases that are not read for a while are remembered beside as many as there may be: whoever sees them
     /// again must not take a count that begins anew for work.
     pub(super) fn new(max_leases: usize) -> Self {
-        Self { of: HashMap::new(), most: max_leases.saturating_mul(2), readings: 0 }
+        Self { schedules: HashMap::new(), max_leases: max_leases.saturating_mul(2), readings: 0 }
     }
 
     /// What came first at the last reading, to ask where it is now. Where nothing did, an empty name: that it is asked
     /// each time makes a right that is missing show at once.
-    pub(super) fn to_ask(&self, lease: &str) -> &[u8] {
-        self.of.get(lease).and_then(|schedule| schedule.first.as_ref()).map_or(&[], |entry| &entry.member)
+    pub(super) fn first_member(&self, lease: &str) -> &[u8] {
+        self.schedules.get(lease).and_then(|schedule| schedule.first.as_ref()).map_or(&[], |entry| &entry.member)
     }
 
     /// Takes in what comes first now, and the score that what came first before has now, if it is still there. The cursor
     /// is another only if that was put off.
-    pub(super) fn take_in(&mut self, lease: &Arc<str>, first: Option<Entry>, asked: Option<f64>) -> Cursor {
-        let schedule = self.of.entry(Arc::clone(lease)).or_default();
+    pub(super) fn update(&mut self, lease: &Arc<str>, first: Option<Entry>, asked: Option<f64>) -> Cursor {
+        let schedule = self.schedules.entry(Arc::clone(lease)).or_default();
         if let (Some(before), Some(score)) = (&schedule.first, asked)
             && score > before.score
         {
-            schedule.put_off = schedule.put_off.wrapping_add(1);
+            schedule.postponed = schedule.postponed.wrapping_add(1);
         }
         schedule.first = first;
         schedule.reading = self.readings;
-        Cursor::Number(schedule.put_off)
+        Cursor::Number(schedule.postponed)
     }
 
     /// Ends a reading: of too many, those that were read the longest ago are forgotten.
-    pub(super) fn end(&mut self) {
+    pub(super) fn finish_reading(&mut self) {
         self.readings += 1;
-        if let Some(excess) = self.of.len().checked_sub(self.most).filter(|excess| *excess > 0) {
-            let mut read: Vec<u64> = self.of.values().map(|schedule| schedule.reading).collect();
+        if let Some(excess) = self.schedules.len().checked_sub(self.max_leases).filter(|excess| *excess > 0) {
+            let mut read: Vec<u64> = self.schedules.values().map(|schedule| schedule.reading).collect();
             let (_, last_forgotten, _) = read.select_nth_unstable(excess - 1);
             let last_forgotten = *last_forgotten;
-            self.of.retain(|_, schedule| schedule.reading > last_forgotten);
+            self.schedules.retain(|_, schedule| schedule.reading > last_forgotten);
         }
     }
 }
 
-/// Names of entries are an application's own, and not for any log.
+/// LeaseKeyList of entries are an application's own, and not for any log.
 impl fmt::Debug for DueScheduleTracker {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("DueScheduleTracker").field("leases", &self.of.len()).finish_non_exhaustive()
+        f.debug_struct("DueScheduleTracker").field("leases", &self.schedules.len()).finish_non_exhaustive()
     }
 }
 
@@ -85,12 +85,12 @@ mod tests {
     use super::*;
 
     /// A sorted set of a server, looked at as the store does.
-    struct Looked {
+    struct SortedSet {
         schedules: DueScheduleTracker,
         entries: Vec<(&'static str, f64)>,
     }
 
-    impl Looked {
+    impl SortedSet {
         fn new(entries: &[(&'static str, f64)]) -> Self {
             Self { schedules: DueScheduleTracker::new(10), entries: entries.to_vec() }
         }
@@ -105,78 +105,81 @@ mod tests {
         }
 
         fn cursor(&mut self) -> Cursor {
-            let asked = self.schedules.to_ask("a");
+            let asked = self.schedules.first_member("a");
             let score = self.entries.iter().find(|(member, _)| member.as_bytes() == asked).map(|(_, score)| *score);
             let first = self.entries.iter().min_by(|one, other| one.1.total_cmp(&other.1));
             let first = first.map(|(member, score)| Entry { member: member.as_bytes().into(), score: *score });
-            let cursor = self.schedules.take_in(&"a".into(), first, score);
-            self.schedules.end();
+            let cursor = self.schedules.update(&"a".into(), first, score);
+            self.schedules.finish_reading();
             cursor
         }
     }
 
     #[test]
     fn the_cursor_moves_when_what_came_first_is_put_off_and_each_time_that_it_is() {
-        let mut looked = Looked::new(&[("tick", 100.0), ("nightly", 900.0)]);
-        let first = looked.cursor();
-        assert_eq!(looked.cursor(), first);
-        looked.put("tick", 105.0);
-        let second = looked.cursor();
+        let mut set = SortedSet::new(&[("tick", 100.0), ("nightly", 900.0)]);
+        let first = set.cursor();
+        assert_eq!(set.cursor(), first);
+        set.put("tick", 105.0);
+        let second = set.cursor();
         assert_ne!(second, first);
-        looked.put("tick", 2_000.0);
-        looked.put("earlier", 50.0);
-        assert_ne!(looked.cursor(), second, "put off, whatever else was put in");
+        set.put("tick", 2_000.0);
+        set.put("earlier", 50.0);
+        assert_ne!(set.cursor(), second, "put off, whatever else was put in");
     }
 
     #[test]
     fn what_is_put_in_taken_out_deleted_or_brought_forward_moves_no_cursor() {
-        let mut looked = Looked::new(&[("stuck", 100.0), ("nightly", 900.0)]);
-        let first = looked.cursor();
-        looked.put("earlier", 50.0);
-        assert_eq!(looked.cursor(), first, "something earlier was put in");
-        looked.remove("earlier");
-        assert_eq!(looked.cursor(), first, "and taken out again");
-        looked.put("stuck", 90.0);
-        assert_eq!(looked.cursor(), first, "brought forward");
-        looked.remove("stuck");
-        assert_eq!(looked.cursor(), first, "what is stuck was deleted");
-        looked.put("stuck", 5_000.0);
-        assert_eq!(looked.cursor(), first, "and came back, when it was not watched any more");
-        looked.remove("nightly");
-        looked.remove("stuck");
-        assert_eq!(looked.cursor(), first, "nothing is left");
-        looked.put("nightly", 900.0);
-        assert_eq!(looked.cursor(), first);
-        looked.put("nightly", 1_000.0);
-        assert_ne!(looked.cursor(), first);
+        let mut set = SortedSet::new(&[("stuck", 100.0), ("nightly", 900.0)]);
+        let first = set.cursor();
+        set.put("earlier", 50.0);
+        assert_eq!(set.cursor(), first, "something earlier was put in");
+        set.remove("earlier");
+        assert_eq!(set.cursor(), first, "and taken out again");
+        set.put("stuck", 90.0);
+        assert_eq!(set.cursor(), first, "brought forward");
+        set.remove("stuck");
+        assert_eq!(set.cursor(), first, "what is stuck was deleted");
+        set.put("stuck", 5_000.0);
+        assert_eq!(set.cursor(), first, "and came back, when it was not watched any more");
+        set.remove("nightly");
+        set.remove("stuck");
+        assert_eq!(set.cursor(), first, "nothing is left");
+        set.put("nightly", 900.0);
+        assert_eq!(set.cursor(), first);
+        set.put("nightly", 1_000.0);
+        assert_ne!(set.cursor(), first);
     }
 
     #[test]
     fn a_lease_that_is_not_read_for_a_while_is_remembered_and_of_too_many_the_last_read_are() {
         let mut schedules = DueScheduleTracker::new(2);
         let entry = |score| Some(Entry { member: (*b"m").into(), score });
-        let mut put_off = |lease: &str| {
+        let mut postponed = |lease: &str| {
             let lease = Arc::from(lease);
-            schedules.take_in(&lease, entry(1.0), None);
-            let cursor = schedules.take_in(&lease, entry(2.0), Some(2.0));
-            schedules.end();
+            schedules.update(&lease, entry(1.0), None);
+            let cursor = schedules.update(&lease, entry(2.0), Some(2.0));
+            schedules.finish_reading();
             cursor
         };
-        let moved = put_off("a");
+        let moved = postponed("a");
         for lease in ["b", "c", "d"] {
-            put_off(lease);
+            postponed(lease);
         }
-        assert_eq!(schedules.take_in(&"a".into(), entry(2.0), Some(2.0)), moved);
-        schedules.end();
-        schedules.take_in(&"e".into(), entry(2.0), None);
-        schedules.end();
-        assert_eq!((schedules.to_ask("b"), schedules.to_ask("a"), schedules.of.len()), (&b""[..], &b"m"[..], 4));
+        assert_eq!(schedules.update(&"a".into(), entry(2.0), Some(2.0)), moved);
+        schedules.finish_reading();
+        schedules.update(&"e".into(), entry(2.0), None);
+        schedules.finish_reading();
+        assert_eq!(
+            (schedules.first_member("b"), schedules.first_member("a"), schedules.schedules.len()),
+            (&b""[..], &b"m"[..], 4)
+        );
     }
 
     #[test]
     fn no_name_of_an_entry_is_shown() {
         let mut schedules = DueScheduleTracker::new(2);
-        schedules.take_in(&"a".into(), Some(Entry { member: (*b"planted").into(), score: 1.0 }), None);
+        schedules.update(&"a".into(), Some(Entry { member: (*b"planted").into(), score: 1.0 }), None);
         let shown = format!("{schedules:?}");
         assert!(shown.contains("leases: 1") && !shown.contains(&format!("{:?}", b"planted")), "{shown}");
     }

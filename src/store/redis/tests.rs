@@ -7,7 +7,7 @@ use super::*;
 use crate::lease::{Column, Reading, RecordFault, StoreTime};
 pub(super) use crate::store::redis::keys::tests::layout;
 use connection::canned_server::{CannedServer, at_once};
-use request::Subject;
+use request::LeaseKey;
 use resp::ServerError;
 
 const ALL: &str = "{lock: 'lock:*', ttl: 30s, epoch: '{key}:e', progress: '{key}:p', due_set: '{key}:d'}";
@@ -24,8 +24,8 @@ pub(super) fn clock(seconds: i64) -> Reply {
     Reply::Array(vec![bulk(&seconds.to_string()), bulk("250000")])
 }
 
-pub(super) fn subject(name: &str) -> Subject {
-    Subject { key: format!("lock:{name}"), name: name.into() }
+pub(super) fn subject(name: &str) -> LeaseKey {
+    LeaseKey { key: format!("lock:{name}"), name: name.into() }
 }
 
 /// An answer as a server writes it.
@@ -53,29 +53,24 @@ pub(super) fn written(reply: &Reply) -> Vec<u8> {
 pub(super) fn decoded(
     decoder: Decoder<'_>,
     replies: Vec<Reply>,
-    subjects: &[Subject],
+    leases: &[LeaseKey],
     kept: RecordLimiter,
 ) -> Result<Reading, ReadError> {
     let mut connection = Connection::new(Box::new(CannedServer::new(written(&Reply::Array(replies)))));
     connection.commands().add("EXEC", []);
-    at_once(async { decoder.read(connection.array().await?, subjects, kept, 0).await })
+    at_once(async { decoder.read(connection.array().await?, leases, kept, 0).await })
 }
 
-fn read(yaml: &str, expiry: Expiry, replies: Vec<Reply>, subjects: &[Subject]) -> Result<Reading, ReadError> {
+fn read(yaml: &str, expiry: Expiry, replies: Vec<Reply>, leases: &[LeaseKey]) -> Result<Reading, ReadError> {
     let (layout, mut schedules) = (layout(yaml), DueScheduleTracker::new(10_000));
-    decoded(
-        Decoder::new(&layout, expiry, &mut schedules, Duration::ZERO),
-        replies,
-        subjects,
-        RecordLimiter::new(10_000),
-    )
+    decoded(Decoder::new(&layout, expiry, &mut schedules, Duration::ZERO), replies, leases, RecordLimiter::new(10_000))
 }
 
 /// What a server of before Redis 7 says is left is left from when it says so: each is counted from the look at the clock
 /// that comes before.
 #[test]
 fn what_is_left_is_counted_from_the_look_at_the_clock_before_it() {
-    let subjects: Vec<Subject> = (0..450).map(|n| subject(&n.to_string())).collect();
+    let leases: Vec<LeaseKey> = (0..450).map(|n| subject(&n.to_string())).collect();
     let mut replies = vec![hello("master")];
     for at in 0..450_i64 {
         if at % 200 == 0 {
@@ -83,7 +78,7 @@ fn what_is_left_is_counted_from_the_look_at_the_clock_before_it() {
         }
         replies.extend([Reply::Int(5_000), bulk("h")]);
     }
-    let reading = read("{lock: 'lock:*', ttl: 30s}", Expiry::Left, replies, &subjects).unwrap();
+    let reading = read("{lock: 'lock:*', ttl: 30s}", Expiry::Remaining, replies, &leases).unwrap();
     let expires = |name: &str| {
         let row = reading.records.accepted.iter().find(|row| row.lease.as_deref() == Some(name)).unwrap();
         assert_eq!(row.renewed_at.map(|at| at.plus(Duration::from_secs(30))), row.expires_at);
@@ -176,8 +171,8 @@ fn a_lock_that_has_longer_to_live_than_its_ttl_says_is_not_dated() {
 
 #[test]
 fn of_a_value_no_more_is_read_than_shows_that_it_is_too_long() {
-    let (layout, subjects, schedules) = (layout(ALL), [subject("a")], DueScheduleTracker::new(1));
-    let request = Request::new(&layout, &subjects, Expiry::Time, None, &schedules);
+    let (layout, leases, schedules) = (layout(ALL), [subject("a")], DueScheduleTracker::new(1));
+    let request = Request::new(&layout, &leases, Expiry::Time, None, &schedules);
     let sent = String::from_utf8(request.packed()).unwrap();
     let words: Vec<&str> = sent.split("\r\n").filter(|word| !word.starts_with(['$', '*'])).collect();
     for key in ["lock:a", "lock:a:e"] {
@@ -193,7 +188,7 @@ fn of_a_value_no_more_is_read_than_shows_that_it_is_too_long() {
 
 #[test]
 fn keys_found_twice_are_one_lease_and_the_first_by_name_are_kept() {
-    let mut names = Names::new(2);
+    let mut names = LeaseKeyList::new(2);
     let mut kept = RecordLimiter::new(2);
     let layout = layout(ALL);
     for name in ["e", "b", "b", "d", "a", "b", "a", "c:e", "\u{e9}"] {
@@ -264,7 +259,7 @@ fn whoever_must_act_on_an_answer_is_told() {
         ("LOADING Redis is loading the dataset in memory", Unreachable, "loading"),
         ("OOM command not allowed when used memory > 'maxmemory'.", Refused, "out of memory (maxmemory)"),
         ("BUSY Redis is busy running a script.", Refused, "script"),
-        ("MASTERDOWN Link with MASTER is down", Refused, "replica"),
+        ("MASTERDOWN ServerStore with MASTER is down", Refused, "replica"),
         ("MOVED 1234 10.0.0.1:6379", Refused, "cluster"),
         ("CLUSTERDOWN Hash slot not served", Refused, "cluster"),
         ("ERR max number of clients reached", Refused, "no connection left"),

@@ -4,16 +4,16 @@ use super::failure::{answered, not_understood, of_role};
 use super::resp::{Replies, Reply, ServerError};
 use crate::lease::{Column, LeaseRecord, RecordFault, StoreTime};
 use crate::store::ReadError;
-use crate::store::column::{LONGEST_NAME, Value};
+use crate::store::column::{MAX_NAME, Value};
 use crate::store::rows::decode;
 
 /// Why a lease's row cannot be used: for itself, or with it the whole reading.
-pub(super) enum Unusable {
+pub(super) enum DecodeError {
     Record(Column, RecordFault),
     Reading(ReadError),
 }
 
-impl From<ReadError> for Unusable {
+impl From<ReadError> for DecodeError {
     fn from(error: ReadError) -> Self {
         Self::Reading(error)
     }
@@ -25,12 +25,12 @@ pub(super) fn next<'r>(answers: &mut Replies<'r>) -> Result<Reply<'r>, ReadError
 }
 
 /// A counter. Of a key that is not there a range is empty.
-pub(super) fn counter(row: &mut LeaseRecord, reply: Reply<'_>) -> Result<(), Unusable> {
+pub(super) fn counter(row: &mut LeaseRecord, reply: Reply<'_>) -> Result<(), DecodeError> {
     match reply {
         Reply::Text(b"") => Ok(()),
         // There may be more of it.
-        Reply::Text(digits) if digits.len() > LONGEST_NAME => {
-            Err(Unusable::Record(Column::Epoch, RecordFault::Unreadable))
+        Reply::Text(digits) if digits.len() > MAX_NAME => {
+            Err(DecodeError::Record(Column::Epoch, RecordFault::Unreadable))
         }
         reply => field(row, Column::Epoch, "GETRANGE", reply),
     }
@@ -43,7 +43,7 @@ pub(super) fn has_none(fields: Reply<'_>) -> bool {
 }
 
 /// Fields of a hash, in the order of their columns.
-pub(super) fn hash(row: &mut LeaseRecord, columns: &[Column], fields: Reply<'_>) -> Result<(), Unusable> {
+pub(super) fn hash(row: &mut LeaseRecord, columns: &[Column], fields: Reply<'_>) -> Result<(), DecodeError> {
     let first = columns.first().copied().unwrap_or(Column::Lease);
     let mut values = match fields {
         Reply::Array(values) if values.left() == columns.len() => values,
@@ -58,14 +58,14 @@ pub(super) fn field(
     column: Column,
     command: &'static str,
     reply: Reply<'_>,
-) -> Result<(), Unusable> {
+) -> Result<(), DecodeError> {
     let decoded = match reply {
         Reply::Nil => decode(row, column, Value::Null),
         Reply::Text(text) => decode(row, column, Value::Untyped(text)),
         Reply::LongText => Err(too_long(column)),
         other => return Err(unexpected(column, command, other)),
     };
-    decoded.map_err(|fault| Unusable::Record(column, fault))
+    decoded.map_err(|fault| DecodeError::Record(column, fault))
 }
 
 /// The fault of a value whose text was not kept.
@@ -78,7 +78,7 @@ const fn too_long(column: Column) -> RecordFault {
 }
 
 /// How many there are.
-pub(super) fn count(command: &'static str, reply: Reply<'_>) -> Result<u64, Unusable> {
+pub(super) fn count(command: &'static str, reply: Reply<'_>) -> Result<u64, DecodeError> {
     match reply {
         Reply::Integer(count) => u64::try_from(count).map_err(|_| not_understood().into()),
         other => Err(unexpected(Column::Due, command, other)),
@@ -86,7 +86,7 @@ pub(super) fn count(command: &'static str, reply: Reply<'_>) -> Result<u64, Unus
 }
 
 /// The member with the lowest score in a sorted set, and that score; nothing if the set is empty.
-pub(super) fn lowest_of(reply: Reply<'_>) -> Result<Option<(Reply<'_>, f64)>, Unusable> {
+pub(super) fn lowest_of(reply: Reply<'_>) -> Result<Option<(Reply<'_>, f64)>, DecodeError> {
     let mut members = match reply {
         Reply::Array(members) => members,
         other => return Err(unexpected(Column::OldestDueAt, "ZRANGE", other)),
@@ -104,13 +104,13 @@ pub(super) fn lowest_of(reply: Reply<'_>) -> Result<Option<(Reply<'_>, f64)>, Un
 /// A member of a sorted set; nothing of one that is too long to be asked for again.
 pub(super) fn short(member: Reply<'_>) -> Option<&[u8]> {
     match member {
-        Reply::Text(member) if member.len() <= LONGEST_NAME => Some(member),
+        Reply::Text(member) if member.len() <= MAX_NAME => Some(member),
         _ => None,
     }
 }
 
 /// The score of one member of a sorted set; nothing if it is not there.
-pub(super) fn score_of(reply: Reply<'_>) -> Result<Option<f64>, Unusable> {
+pub(super) fn score_of(reply: Reply<'_>) -> Result<Option<f64>, DecodeError> {
     match reply {
         Reply::Nil => Ok(None),
         Reply::Double(score) => Ok(Some(score)),
@@ -119,12 +119,12 @@ pub(super) fn score_of(reply: Reply<'_>) -> Result<Option<f64>, Unusable> {
 }
 
 /// When what has this score falls due; nothing for what never does.
-pub(super) fn score_time(score: f64) -> Result<Option<StoreTime>, Unusable> {
+pub(super) fn score_time(score: f64) -> Result<Option<StoreTime>, DecodeError> {
     if score == f64::INFINITY {
         return Ok(None);
     }
     let time = StoreTime::from_unix_seconds_f64(score);
-    time.map(Some).map_err(|_| Unusable::Record(Column::OldestDueAt, RecordFault::OutOfRange))
+    time.map(Some).map_err(|_| DecodeError::Record(Column::OldestDueAt, RecordFault::OutOfRange))
 }
 
 /// The server's clock.
@@ -146,7 +146,7 @@ pub(super) fn time(reply: Reply<'_>) -> Result<StoreTime, ReadError> {
 }
 
 /// Makes sure that a server that answers so to HELLO can be read.
-pub(super) fn introduced(hello: Reply<'_>) -> Result<(), ReadError> {
+pub(super) fn check_hello(hello: Reply<'_>) -> Result<(), ReadError> {
     of_role(property(hello, b"role"), property(hello, b"mode"))
 }
 
@@ -163,9 +163,9 @@ fn property<'r>(hello: Reply<'r>, name: &[u8]) -> Option<&'r [u8]> {
 }
 
 /// An answer that is not what was asked for: of a value of another type, or an error that is not the lease's.
-fn unexpected(column: Column, command: &'static str, reply: Reply<'_>) -> Unusable {
+fn unexpected(column: Column, command: &'static str, reply: Reply<'_>) -> DecodeError {
     match reply {
-        Reply::Error(ServerError { code: "WRONGTYPE", .. }) => Unusable::Record(column, RecordFault::WrongType),
+        Reply::Error(ServerError { code: "WRONGTYPE", .. }) => DecodeError::Record(column, RecordFault::WrongType),
         Reply::Error(error) => answered(command, error).into(),
         _ => not_understood().into(),
     }

@@ -12,8 +12,8 @@ use crate::store::ReadError;
 /// Why a statement did not give a reading.
 #[derive(Debug)]
 pub enum Failure {
-    /// The contract was broken, or nothing can be read for a reason already told.
-    Told(ReadError),
+    /// The contract was io_error, or nothing can be read for a reason already told.
+    Read(ReadError),
     /// SQLite's own error.
     Sqlite(rusqlite::Error),
 }
@@ -26,7 +26,7 @@ impl From<rusqlite::Error> for Failure {
 
 impl From<ReadError> for Failure {
     fn from(error: ReadError) -> Self {
-        Self::Told(error)
+        Self::Read(error)
     }
 }
 
@@ -45,7 +45,7 @@ impl Failure {
     /// Whether another process keeps the file locked, so that trying again may help.
     pub fn is_locked(&self) -> bool {
         let code = match self {
-            Self::Told(_) => None,
+            Self::Read(_) => None,
             Self::Sqlite(error) => error.sqlite_error_code(),
         };
         matches!(code, Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked))
@@ -54,7 +54,7 @@ impl Failure {
     /// Says whose turn it is. `path` is only looked at, never told.
     pub fn into_read_error(self, path: &Path) -> ReadError {
         let error = match self {
-            Self::Told(error) => return error,
+            Self::Read(error) => return error,
             Self::Sqlite(error) => error,
         };
         let (code, message, offset) = match error {

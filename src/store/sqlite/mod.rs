@@ -43,14 +43,14 @@ const CACHE_KIB: i64 = -32_768;
 pub struct SqliteStore {
     path: Arc<PathBuf>,
     query: Arc<SqliteQuery>,
-    connection: Option<Open>,
+    connection: Option<OpenFile>,
     /// A read that did not return in time.
     stuck: Option<JoinHandle<()>>,
 }
 
 /// A connection and the file that it was opened on.
 #[derive(Debug)]
-struct Open {
+struct OpenFile {
     connection: Connection,
     file: FileId,
     /// Whether it was in WAL mode then, and what the file was like.
@@ -121,7 +121,7 @@ impl Store for SqliteStore {
 
 /// Reads, and while another process keeps the file locked, tries again until the deadline. SQLite's own wait counts the
 /// sleeps that it asked for and not the time that passed, so on a busy machine it lasts longer than it was told to.
-fn read(path: &PathBuf, query: &SqliteQuery, open: &mut Option<Open>, deadline: Duration) -> ReadResult {
+fn read(path: &PathBuf, query: &SqliteQuery, open: &mut Option<OpenFile>, deadline: Duration) -> ReadResult {
     loop {
         match attempt(path, query, open, deadline) {
             Err(failure) if failure.is_locked() && clock::monotonic() < deadline => {}
@@ -133,7 +133,7 @@ fn read(path: &PathBuf, query: &SqliteQuery, open: &mut Option<Open>, deadline: 
 fn attempt(
     path: &PathBuf,
     query: &SqliteQuery,
-    open: &mut Option<Open>,
+    open: &mut Option<OpenFile>,
     deadline: Duration,
 ) -> Result<Reading, failure::Failure> {
     let metadata = std::fs::metadata(path).map_err(|error| failure::of_file(&error))?;
@@ -154,7 +154,7 @@ fn attempt(
         None => {
             let connection = connect(path)?;
             let mode: String = connection.pragma_query_value(None, "journal_mode", |row| row.get(0))?;
-            open.insert(Open { connection, file, wal: (mode == "wal").then_some(state) })
+            open.insert(OpenFile { connection, file, wal: (mode == "wal").then_some(state) })
         }
     };
     // What the file's length is compared with has to be of the same snapshot as the rows.

@@ -8,8 +8,8 @@ use super::canned_server::{CannedServer, at_once};
 use super::*;
 use crate::lease::ReadFailure;
 use crate::store::RecordLimiter;
-use crate::store::redis::answer::Decoder;
-use crate::store::redis::request::{Request, Subject, TransactionReply};
+use crate::store::redis::decoder::Decoder;
+use crate::store::redis::request::{LeaseKey, Request, TransactionReply};
 use crate::store::redis::schedule::DueScheduleTracker;
 use crate::store::redis::tests::{layout, subject};
 use crate::store::redis::{Expiry, Failure};
@@ -25,22 +25,22 @@ fn transaction(leases: usize) -> String {
     format!("+OK\r\n{queued}*{}\r\n{HELLO}{CLOCK}{answers}", 2 + 2 * leases)
 }
 
-fn subjects(count: usize) -> Vec<Subject> {
+fn leases(count: usize) -> Vec<LeaseKey> {
     (0..count).map(|number| subject(&format!("{number:06}"))).collect()
 }
 
 /// How many leases are read.
-async fn read(connection: &mut Connection, subjects: &[Subject]) -> Result<usize, ReadError> {
+async fn read(connection: &mut Connection, leases: &[LeaseKey]) -> Result<usize, ReadError> {
     let (layout, mut schedules) = (layout(HASHES), DueScheduleTracker::new(100_000));
-    let request = Request::new(&layout, subjects, Expiry::Time, None, &schedules);
+    let request = Request::new(&layout, leases, Expiry::Time, None, &schedules);
     let TransactionReply { elements, .. } = request.send(connection).await.map_err(Failure::into_read_error)?;
     let decoder = Decoder::new(&layout, Expiry::Time, &mut schedules, Duration::ZERO);
-    Ok(decoder.read(elements, subjects, RecordLimiter::new(100_000), 0).await?.records.accepted.len())
+    Ok(decoder.read(elements, leases, RecordLimiter::new(100_000), 0).await?.records.accepted.len())
 }
 
-fn read_from(answers: &[u8], leases: usize) -> Result<usize, ReadError> {
+fn read_from(answers: &[u8], count: usize) -> Result<usize, ReadError> {
     let mut connection = Connection::new(Box::new(CannedServer::new(answers)));
-    at_once(read(&mut connection, &subjects(leases)))
+    at_once(read(&mut connection, &leases(count)))
 }
 
 #[test]
@@ -49,7 +49,7 @@ fn a_transaction_is_read_in_whatever_pieces_it_arrives() {
         let canned = CannedServer::new(transaction(300)).in_pieces_of(piece);
         let sent = canned.sent();
         let mut connection = Connection::new(Box::new(canned));
-        assert_eq!(at_once(read(&mut connection, &subjects(300))).unwrap(), 300, "{piece}");
+        assert_eq!(at_once(read(&mut connection, &leases(300))).unwrap(), 300, "{piece}");
         let sent = sent.lock().unwrap();
         assert_eq!(sent.windows(4).filter(|word| word == b"EXEC").count(), 1);
         assert_eq!(sent.windows(5).filter(|word| word == b"HMGET").count(), 300);
@@ -94,7 +94,7 @@ fn errors_messages_and_attributes_among_the_answers_cost_what_they_concern_alone
     let long = format!(":-1\r\n*2\r\n$70000\r\n{}\r\n$1\r\n7\r\n", "h".repeat(70_000));
     assert_eq!(read(&long), Ok(1));
     for (answer, told) in [
-        (":-1\r\n-MASTERDOWN Link with MASTER is down\r\n", "replica"),
+        (":-1\r\n-MASTERDOWN ServerStore with MASTER is down\r\n", "replica"),
         (":-1\r\n-OOM planted\r\n", "out of memory"),
         (":-1\r\n!7\r\nBUSY ab\r\n", "busy with a script"),
         (":-1\r\n*2\r\n$1\r\nh\r\n#t\r\n", "does not speak the protocol"),
@@ -138,11 +138,11 @@ fn after_a_command_that_the_server_does_not_know_the_connection_is_in_step() {
     let unknown = "-ERR unknown command 'PEXPIRETIME', with args beginning with: 'lock:000000' \r\n";
     let refused = format!("+OK\r\n+QUEUED\r\n+QUEUED\r\n{unknown}+QUEUED\r\n-EXECABORT Transaction discarded\r\n");
     let mut connection = Connection::new(Box::new(CannedServer::new(refused + &transaction(1))));
-    let (layout, schedules, subjects) = (layout(HASHES), DueScheduleTracker::new(1), subjects(1));
-    let request = Request::new(&layout, &subjects, Expiry::Time, None, &schedules);
+    let (layout, schedules, leases) = (layout(HASHES), DueScheduleTracker::new(1), leases(1));
+    let request = Request::new(&layout, &leases, Expiry::Time, None, &schedules);
     let failure = at_once(request.send(&mut connection)).err().unwrap();
     assert!(matches!(failure, Failure::NoExpiryTime));
-    assert_eq!(at_once(read(&mut connection, &subjects)).unwrap(), 1);
+    assert_eq!(at_once(read(&mut connection, &leases)).unwrap(), 1);
 }
 
 /// With room for few bytes on the way, a client that sends all before it reads would wait for ever.
@@ -171,20 +171,20 @@ async fn commands_are_sent_while_their_replies_are_read() {
         }
     };
     let mut connection = Connection::new(Box::new(near));
-    let subjects = subjects(LEASES);
-    let both = async { tokio::join!(read(&mut connection, &subjects), server).0 };
+    let leases = leases(LEASES);
+    let both = async { tokio::join!(read(&mut connection, &leases), server).0 };
     assert_eq!(timeout(Duration::from_secs(5), both).await.unwrap().unwrap(), LEASES);
 }
 
 /// All of the answers are there already, and still others have their turn.
 #[tokio::test]
 async fn decoding_gives_way_to_other_tasks() {
-    let subjects = subjects(20_000);
+    let leases = leases(20_000);
     let mut connection = Connection::new(Box::new(CannedServer::new(transaction(20_000))));
     let mut turns = 0;
     tokio::select! {
         biased;
-        read = read(&mut connection, &subjects) => assert_eq!(read.unwrap(), 20_000),
+        read = read(&mut connection, &leases) => assert_eq!(read.unwrap(), 20_000),
         () = async { loop { turns += 1; yield_now().await; } } => {}
     }
     assert!(turns > 100, "{turns}");
@@ -229,8 +229,8 @@ fn what_is_held_for_a_connection_is_bounded() {
 
 #[test]
 fn of_a_request_no_more_is_held_than_is_about_to_be_sent() {
-    let (layout, schedules, subjects) = (layout(HASHES), DueScheduleTracker::new(1), subjects(50_000));
-    let request = Request::new(&layout, &subjects, Expiry::Time, None, &schedules);
+    let (layout, schedules, leases) = (layout(HASHES), DueScheduleTracker::new(1), leases(50_000));
+    let request = Request::new(&layout, &leases, Expiry::Time, None, &schedules);
     let mut connection = Connection::new(Box::new(CannedServer::new(transaction(50_000))));
     at_once(request.send(&mut connection)).map_err(Failure::into_read_error).unwrap();
     let unsent = connection.commands().unsent().capacity();

@@ -2,7 +2,7 @@
 
 /// A pattern for a whole key.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Glob {
+pub struct RedisGlob {
     text: Box<str>,
     tokens: Box<[Token]>,
 }
@@ -15,7 +15,7 @@ enum Token {
     Class { ranges: Box<[(u8, u8)]>, negated: bool },
 }
 
-impl Glob {
+impl RedisGlob {
     pub(super) fn new(text: &str) -> Self {
         let mut tokens = Vec::new();
         let mut rest = text.as_bytes();

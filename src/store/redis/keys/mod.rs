@@ -121,7 +121,7 @@ impl KeyLayout {
     }
 
     /// The name of the lease under a key that the pattern matched; `None` if the key belongs to another lease.
-    pub(in crate::store::redis) fn lease_at<'k>(&self, key: &'k str) -> Option<&'k str> {
+    pub(in crate::store::redis) fn lease_name<'k>(&self, key: &'k str) -> Option<&'k str> {
         let name = self.leases.name(key)?;
         let belongs = self.beside().any(|template| template.makes(key, &self.leases));
         (!belongs).then_some(name)

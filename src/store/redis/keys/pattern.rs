@@ -1,6 +1,6 @@
 //! The names of the keys that are leases.
 
-use super::glob::Glob;
+use super::glob::RedisGlob;
 
 /// Which keys are leases.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -15,7 +15,7 @@ pub enum KeyPattern {
         suffix: Box<str>,
     },
     /// Those that a pattern matches. The whole key is the lease's name.
-    Matching(Glob),
+    Matching(RedisGlob),
 }
 
 impl KeyPattern {
@@ -28,7 +28,7 @@ impl KeyPattern {
             Some((prefix, suffix)) if !prefix.contains(['?', '[', '\\']) && !suffix.contains(['*', '?', '[', '\\']) => {
                 Self::Between { prefix: prefix.into(), suffix: suffix.into() }
             }
-            _ => Self::Matching(Glob::new(text)),
+            _ => Self::Matching(RedisGlob::new(text)),
         }
     }
 

@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 
-use super::{KeyPattern, KeyTemplate, glob::Glob};
+use super::{KeyPattern, KeyTemplate, glob::RedisGlob};
 use crate::testing::cases;
 
 /// Whether a key matches a pattern, by the rules in the documentation of Redis.
@@ -56,7 +56,7 @@ proptest! {
         template in "(\\{key\\}|\\{name\\}|[ab:{}]){0,3}",
     ) {
         let expected = matches(pattern.as_bytes(), key.as_bytes());
-        prop_assert_eq!(Glob::new(&pattern).matches(key.as_bytes()), expected);
+        prop_assert_eq!(RedisGlob::new(&pattern).matches(key.as_bytes()), expected);
         let keys = KeyPattern::new(&pattern);
         match &keys {
             // A text without special characters is one literal key.

@@ -8,11 +8,11 @@ pub enum KeyTemplate {
     /// It is not.
     Fixed(Box<str>),
     /// A part of it is taken from the lease.
-    After {
+    Derived {
         /// What comes before that.
         before: Box<str>,
         /// What it is.
-        subject: Subject,
+        part: LeasePart,
         /// What comes after that.
         after: Box<str>,
     },
@@ -20,7 +20,7 @@ pub enum KeyTemplate {
 
 /// What a template takes from the lease.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Subject {
+pub enum LeasePart {
     /// The key.
     Key,
     /// The name.
@@ -29,21 +29,21 @@ pub enum Subject {
 
 /// How many of a lease's words a template has, where that is more than one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct SeveralSubjects;
+pub(super) struct SeveralPlaceholders;
 
 impl KeyTemplate {
     /// The template that a text stands for: `{key}` and `{name}` are the lease's; other braces are braces.
-    pub(super) fn new(text: &str) -> Result<Self, SeveralSubjects> {
-        let found = [("{key}", Subject::Key), ("{name}", Subject::Name)]
+    pub(super) fn new(text: &str) -> Result<Self, SeveralPlaceholders> {
+        let found = [("{key}", LeasePart::Key), ("{name}", LeasePart::Name)]
             .into_iter()
-            .filter_map(|(word, subject)| text.split_once(word).map(|(before, after)| (before, subject, after)));
+            .filter_map(|(word, part)| text.split_once(word).map(|(before, after)| (before, part, after)));
         let mut found = found.collect::<Vec<_>>();
         match (found.pop(), found.pop()) {
             (None, _) => Ok(Self::Fixed(text.into())),
-            (Some((before, subject, after)), None) if !after.contains("{key}") && !after.contains("{name}") => {
-                Ok(Self::After { before: before.into(), subject, after: after.into() })
+            (Some((before, part, after)), None) if !after.contains("{key}") && !after.contains("{name}") => {
+                Ok(Self::Derived { before: before.into(), part, after: after.into() })
             }
-            _ => Err(SeveralSubjects),
+            _ => Err(SeveralPlaceholders),
         }
     }
 
@@ -51,8 +51,8 @@ impl KeyTemplate {
     pub(in crate::store) fn key(&self, lease_key: &str, name: &str) -> String {
         match self {
             Self::Fixed(key) => key.to_string(),
-            Self::After { before, subject: Subject::Key, after } => [before, lease_key, after].concat(),
-            Self::After { before, subject: Subject::Name, after } => [before, name, after].concat(),
+            Self::Derived { before, part: LeasePart::Key, after } => [before, lease_key, after].concat(),
+            Self::Derived { before, part: LeasePart::Name, after } => [before, name, after].concat(),
         }
     }
 
@@ -60,11 +60,11 @@ impl KeyTemplate {
     pub(super) fn makes(&self, key: &str, leases: &KeyPattern) -> bool {
         match self {
             Self::Fixed(fixed) => **fixed == *key,
-            Self::After { before, subject, after } => {
+            Self::Derived { before, part, after } => {
                 let inner = key.strip_prefix(&**before).and_then(|rest| rest.strip_suffix(&**after));
-                inner.is_some_and(|inner| match subject {
-                    Subject::Key => leases.name(inner).is_some(),
-                    Subject::Name => !inner.is_empty(),
+                inner.is_some_and(|inner| match part {
+                    LeasePart::Key => leases.name(inner).is_some(),
+                    LeasePart::Name => !inner.is_empty(),
                 })
             }
         }
@@ -74,11 +74,11 @@ impl KeyTemplate {
     pub(super) fn swallows(&self, leases: &KeyPattern) -> bool {
         match (self, leases) {
             (Self::Fixed(fixed), leases) => *leases == KeyPattern::One(fixed.clone()),
-            (Self::After { before, subject: Subject::Key, after }, _) => before.is_empty() && after.is_empty(),
-            (Self::After { before, after, .. }, KeyPattern::Between { prefix, suffix }) => {
+            (Self::Derived { before, part: LeasePart::Key, after }, _) => before.is_empty() && after.is_empty(),
+            (Self::Derived { before, after, .. }, KeyPattern::Between { prefix, suffix }) => {
                 prefix.starts_with(&**before) && suffix.ends_with(&**after)
             }
-            (Self::After { before, after, .. }, _) => before.is_empty() && after.is_empty(),
+            (Self::Derived { before, after, .. }, _) => before.is_empty() && after.is_empty(),
         }
     }
 }

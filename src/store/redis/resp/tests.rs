@@ -289,7 +289,7 @@ fn messages_without_end_are_not_gathered() {
     assert_eq!(refused, Some(Malformed::TooLong));
 }
 
-/// However it arrives, no byte is looked at more than a few times: an array that is parsed anew for each byte would take
+/// However it arrives, no byte is read more than a few times: an array that is parsed anew for each byte would take
 /// a million times as long.
 #[test]
 fn a_long_reply_by_single_bytes_takes_as_many_steps_as_it_has_bytes() {

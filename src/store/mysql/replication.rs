@@ -7,7 +7,7 @@ use sqlx::mysql::MySqlRow;
 use super::bytes;
 
 /// What is selected to know it, from [`SOURCE`].
-pub(super) const COLUMNS: &str = "@@global.server_id, @@gtid_current_pos, told.runs, told.heartbeat, told.resets";
+pub(super) const COLUMNS: &str = "@@global.server_id, @@gtid_current_pos, status.runs, status.heartbeat, status.resets";
 
 /// Where [`COLUMNS`] are selected from. Beside an aggregate of its own level MariaDB shows `@@global.read_only` as 0.
 pub(super) const SOURCE: &str = " FROM (SELECT \
@@ -15,17 +15,17 @@ pub(super) const SOURCE: &str = " FROM (SELECT \
     SUM(variable_name = 'Slave_heartbeat_period' AND variable_value > 0) AS heartbeat, \
     SUM(variable_name = 'Com_reset' AND variable_value > 0) AS resets \
     FROM information_schema.global_status WHERE variable_name IN \
-    ('Slave_running', 'Slaves_running', 'Slave_heartbeat_period', 'Com_reset')) AS told";
+    ('Slave_running', 'Slaves_running', 'Slave_heartbeat_period', 'Com_reset')) AS status";
 
 /// What a server has to do with others, as far as is sure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Replication {
     /// It follows none, or its own writes are the newest.
-    Leads,
+    Primary,
     /// It follows another.
-    Follows,
+    Replica,
     /// It would follow another if it had not been stopped.
-    Stopped,
+    StoppedReplica,
 }
 
 impl Replication {
@@ -33,20 +33,20 @@ impl Replication {
     pub(super) fn of(row: &MySqlRow, first: usize) -> Self {
         let text = |at: usize| bytes(row, first + at).and_then(|bytes| std::str::from_utf8(bytes).ok()).unwrap_or("");
         let some = |at: usize| !matches!(text(at), "" | "0");
-        Self::judge(text(0), text(1), some(2), some(3), some(4))
+        Self::from_status(text(0), text(1), some(2), some(3), some(4))
     }
 
     /// A heartbeat is set wherever another server to follow is, and is forgotten at a start alone: once something was
     /// reset it is open whether that was this.
-    fn judge(server_id: &str, position: &str, runs: bool, heartbeat: bool, reset: bool) -> Self {
+    fn from_status(server_id: &str, position: &str, runs: bool, heartbeat: bool, reset: bool) -> Self {
         // The newest transaction of each domain, as domain, server and number. Two that follow each other are told apart
         // by it; and one that was promoted by being stopped, and has been written to since, leads.
         let leads = position.split(',').any(|newest| newest.split('-').nth(1) == Some(server_id));
         match () {
-            () if leads => Self::Leads,
-            () if runs => Self::Follows,
-            () if heartbeat && !reset => Self::Stopped,
-            () => Self::Leads,
+            () if leads => Self::Primary,
+            () if runs => Self::Replica,
+            () if heartbeat && !reset => Self::StoppedReplica,
+            () => Self::Primary,
         }
     }
 }
@@ -57,21 +57,21 @@ mod tests {
 
     #[test]
     fn what_surely_follows_is_a_replica_unless_it_writes_itself() {
-        use Replication::{Follows, Leads, Stopped};
+        use Replication::{Primary, Replica, StoppedReplica};
         for (position, [runs, heartbeat, reset], told) in [
-            ("", [false, false, false], Leads),
-            ("0-1-7", [false, false, false], Leads),
-            ("0-1-7", [true, true, false], Follows),
-            ("0-1-7", [true, false, true], Follows),
-            ("", [true, true, false], Follows),
-            ("0-1-7", [false, true, false], Stopped),
-            ("0-1-7,5-11-2", [false, true, false], Stopped),
+            ("", [false, false, false], Primary),
+            ("0-1-7", [false, false, false], Primary),
+            ("0-1-7", [true, true, false], Replica),
+            ("0-1-7", [true, false, true], Replica),
+            ("", [true, true, false], Replica),
+            ("0-1-7", [false, true, false], StoppedReplica),
+            ("0-1-7,5-11-2", [false, true, false], StoppedReplica),
             // Promoted: by a reset, which may have been of something else, or by a stop and a write.
-            ("0-1-7", [false, true, true], Leads),
-            ("0-2-8", [false, true, false], Leads),
-            ("0-1-7,5-2-1", [true, true, false], Leads),
+            ("0-1-7", [false, true, true], Primary),
+            ("0-2-8", [false, true, false], Primary),
+            ("0-1-7,5-2-1", [true, true, false], Primary),
         ] {
-            assert_eq!(Replication::judge("2", position, runs, heartbeat, reset), told, "{position} {runs}");
+            assert_eq!(Replication::from_status("2", position, runs, heartbeat, reset), told, "{position} {runs}");
         }
     }
 }

@@ -2,7 +2,7 @@
 
 /// A pattern for a whole name.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Glob {
+pub(super) struct NamePattern {
     text: Box<str>,
     tokens: Box<[Token]>,
 }
@@ -17,7 +17,7 @@ enum Token {
 
 /// Why a text is not a pattern.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum GlobFault {
+pub enum NamePatternFault {
     /// It matches nothing that has a name.
     #[error("an empty pattern matches no name; write `*` or leave the key out to match every one")]
     Empty,
@@ -26,15 +26,15 @@ pub enum GlobFault {
     TooLong,
 }
 
-impl Glob {
+impl NamePattern {
     /// No name is longer, and the work to match one is bounded by the pattern's length times the name's.
     const LONGEST: usize = 1024;
 
     /// Compiles a pattern.
-    pub(super) fn new(text: &str) -> Result<Self, GlobFault> {
+    pub(super) fn new(text: &str) -> Result<Self, NamePatternFault> {
         match text.len() {
-            0 => return Err(GlobFault::Empty),
-            length if length > Self::LONGEST => return Err(GlobFault::TooLong),
+            0 => return Err(NamePatternFault::Empty),
+            length if length > Self::LONGEST => return Err(NamePatternFault::TooLong),
             _ => {}
         }
         let mut tokens = Vec::with_capacity(text.len());
@@ -130,8 +130,8 @@ mod tests {
 
     use super::*;
 
-    fn glob(text: &str) -> Glob {
-        Glob::new(text).unwrap()
+    fn glob(text: &str) -> NamePattern {
+        NamePattern::new(text).unwrap()
     }
 
     #[test]

@@ -5,7 +5,7 @@
 
 /// Whether every word of a message is one of the server's own words or stands in the statement that it was asked. Neither
 /// knows of upper and lower case.
-pub(super) fn names_only(message: &str, own_words: &[&str], statement: &str) -> bool {
+pub(super) fn has_only_known_words(message: &str, own_words: &[&str], statement: &str) -> bool {
     const LONGEST: usize = 300;
     message.len() <= LONGEST
         && !message.contains(char::is_control)
@@ -27,16 +27,16 @@ mod tests {
     fn a_message_of_the_servers_words_and_the_statements_names_may_be_passed_on() {
         let own = ["relation", "does", "not", "exist"];
         let statement = "SELECT now() AS store_now, l.Name AS lease FROM jobs AS l";
-        assert!(names_only("relation \"jobs\" does not exist", &own, statement));
-        assert!(names_only("Relation l.name does not exist", &own, statement));
+        assert!(has_only_known_words("relation \"jobs\" does not exist", &own, statement));
+        assert!(has_only_known_words("Relation l.name does not exist", &own, statement));
         for told in [
             "relation \"planted\" does not exist",
             "relation \"jobs planted\" does not exist",
             "relation jobs does not exist\nplanted",
             "jobs, jobs",
         ] {
-            assert_eq!(names_only(told, &own, statement), told == "jobs, jobs", "{told}");
+            assert_eq!(has_only_known_words(told, &own, statement), told == "jobs, jobs", "{told}");
         }
-        assert!(!names_only(&"jobs ".repeat(100), &own, statement));
+        assert!(!has_only_known_words(&"jobs ".repeat(100), &own, statement));
     }
 }

@@ -32,13 +32,13 @@ pub(super) trait Driver: fmt::Debug + Send + Sync {
 }
 
 /// One source's connection to its server.
-pub(super) struct Link<D: Driver> {
+pub(super) struct ServerStore<D: Driver> {
     driver: D,
     connection: Option<D::Connection>,
     backoff: Backoff,
 }
 
-impl<D: Driver> Link<D> {
+impl<D: Driver> ServerStore<D> {
     /// A link that is not open yet.
     pub(super) const fn new(driver: D) -> Self {
         Self { driver, connection: None, backoff: Backoff { failures: 0, last: None } }
@@ -96,15 +96,15 @@ fn too_soon(failure: ReadFailure) -> ReadError {
     }
 }
 
-impl<D: Driver> Store for Link<D> {
+impl<D: Driver> Store for ServerStore<D> {
     fn read(&mut self, deadline: Instant) -> Pin<Box<dyn Future<Output = ReadResult> + Send + '_>> {
         Box::pin(self.read_by(deadline))
     }
 }
 
-impl<D: Driver> fmt::Debug for Link<D> {
+impl<D: Driver> fmt::Debug for ServerStore<D> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Link").field("driver", &self.driver).field("open", &self.connection.is_some()).finish()
+        f.debug_struct("ServerStore").field("driver", &self.driver).field("open", &self.connection.is_some()).finish()
     }
 }
 

@@ -57,23 +57,23 @@ impl Driver for Script {
     }
 }
 
-fn link(connects: &[Does], reads: &[Does]) -> Link<Script> {
-    Link::new(Script { connects: connects.into(), reads: reads.into(), ..Script::default() })
+fn link(connects: &[Does], reads: &[Does]) -> ServerStore<Script> {
+    ServerStore::new(Script { connects: connects.into(), reads: reads.into(), ..Script::default() })
 }
 
 /// Reads, and gives what came of it in a word, and how many milliseconds it took.
-async fn read(link: &mut Link<Script>) -> (&'static str, u128) {
+async fn read(link: &mut ServerStore<Script>) -> (&'static str, u128) {
     let began = Instant::now();
     let result = link.read(began + Duration::from_secs(2)).await;
     (result.map_or_else(|error| error.failure().as_str(), |_| "read"), began.elapsed().as_millis())
 }
 
-fn opened(link: &Link<Script>) -> usize {
+fn opened(link: &ServerStore<Script>) -> usize {
     link.driver.connected.load(Ordering::Relaxed)
 }
 
 /// How many connections are open now.
-fn open(link: &Link<Script>) -> usize {
+fn open(link: &ServerStore<Script>) -> usize {
     Arc::strong_count(&link.driver.open) - 1
 }
 

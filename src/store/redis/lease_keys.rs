@@ -3,20 +3,20 @@
 use std::sync::Arc;
 
 use super::RecordLimiter;
-use super::request::Subject;
+use super::request::LeaseKey;
 use crate::lease::{Column, RecordFault, RejectedRecord};
-use crate::store::column::LONGEST_NAME;
+use crate::store::column::MAX_NAME;
 use crate::store::redis::keys::KeyLayout;
 
 /// The leases found: those of the first names, and how many more there are.
 #[derive(Debug)]
-pub(super) struct Names {
-    found: Vec<Subject>,
+pub(super) struct LeaseKeyList {
+    found: Vec<LeaseKey>,
     max_leases: usize,
     over_limit: u64,
 }
 
-impl Names {
+impl LeaseKeyList {
     /// None yet.
     pub(super) const fn new(max_leases: usize) -> Self {
         Self { found: Vec::new(), max_leases, over_limit: 0 }
@@ -24,18 +24,18 @@ impl Names {
 
     /// The one that there is, whether its key is there or not.
     pub(super) fn one(key: String, name: &Arc<str>) -> Self {
-        Self { found: vec![Subject { key, name: Arc::clone(name) }], max_leases: 1, over_limit: 0 }
+        Self { found: vec![LeaseKey { key, name: Arc::clone(name) }], max_leases: 1, over_limit: 0 }
     }
 
     /// Takes in a key, if it is one of a lease. One that no lease can be named after is put with the rejected rows.
     pub(super) fn add(&mut self, layout: &KeyLayout, key: &[u8], kept: &mut RecordLimiter) {
         let Ok(key) = std::str::from_utf8(key) else { return Self::reject(RecordFault::Unreadable, kept) };
-        match layout.lease_at(key) {
+        match layout.lease_name(key) {
             None => {}
             Some("") => Self::reject(RecordFault::NoName, kept),
-            Some(name) if name.len() > LONGEST_NAME => Self::reject(RecordFault::NameTooLong, kept),
+            Some(name) if name.len() > MAX_NAME => Self::reject(RecordFault::NameTooLong, kept),
             Some(name) => {
-                self.found.push(Subject { key: key.to_owned(), name: Arc::from(name) });
+                self.found.push(LeaseKey { key: key.to_owned(), name: Arc::from(name) });
                 if self.found.len() > self.max_leases.saturating_mul(2) {
                     self.leave_out();
                 }
@@ -49,7 +49,7 @@ impl Names {
     }
 
     /// The first by name.
-    pub(super) fn take(&mut self) -> Vec<Subject> {
+    pub(super) fn take(&mut self) -> Vec<LeaseKey> {
         self.leave_out();
         std::mem::take(&mut self.found)
     }

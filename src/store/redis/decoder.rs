@@ -7,11 +7,11 @@ use tokio::task::coop::consume_budget;
 
 use super::connection::Elements;
 use super::failure::not_understood;
-use super::request::{Subject, commands_a_lease, looks_again};
+use super::request::{LeaseKey, commands_per_lease, reads_clock_before};
 use super::resp::{Replies, Reply};
 use super::schedule::{DueScheduleTracker, Entry};
 use super::value::{
-    Unusable, count, counter, field, has_none, hash, introduced, lowest_of, next, score_of, score_time, short, time,
+    DecodeError, check_hello, count, counter, field, has_none, hash, lowest_of, next, score_of, score_time, short, time,
 };
 use super::{Expiry, ReadError, RecordLimiter};
 use crate::clock;
@@ -36,11 +36,11 @@ enum Expires {
     Never,
     At(StoreTime),
     /// After all years.
-    Beyond,
+    OutOfRange,
 }
 
 /// A time to live that no clock shows the end of.
-const BEYOND: Unusable = Unusable::Record(Column::ExpiresAt, RecordFault::OutOfRange);
+const NO_EXPIRY_TIME: DecodeError = DecodeError::Record(Column::ExpiresAt, RecordFault::OutOfRange);
 
 impl<'l> Decoder<'l> {
     /// Of leases that are laid out so, asked with these words.
@@ -58,48 +58,48 @@ impl<'l> Decoder<'l> {
     pub(super) async fn read(
         mut self,
         mut answers: Elements<'_>,
-        subjects: &[Subject],
+        leases: &[LeaseKey],
         mut kept: RecordLimiter,
         over_limit: u64,
     ) -> Result<Reading, ReadError> {
-        introduced(next(&mut answers.next(1).await?)?)?;
+        check_hello(next(&mut answers.next(1).await?)?)?;
         let store_now = time(next(&mut answers.next(1).await?)?)?;
         let mut now = store_now;
-        let commands = commands_a_lease(self.layout);
-        for (at, subject) in subjects.iter().enumerate() {
-            if looks_again(self.expiry, at) {
+        let commands = commands_per_lease(self.layout);
+        for (at, subject) in leases.iter().enumerate() {
+            if reads_clock_before(self.expiry, at) {
                 now = time(next(&mut answers.next(1).await?)?)?;
             }
             match self.row(answers.next(commands).await?, subject, store_now, now) {
                 Ok(Some(row)) => kept.push(row),
                 Ok(None) => {}
-                Err(Unusable::Record(column, fault)) => {
+                Err(DecodeError::Record(column, fault)) => {
                     kept.reject(RejectedRecord { lease: Some(subject.name.clone()), column, fault });
                 }
-                Err(Unusable::Reading(error)) => return Err(error),
+                Err(DecodeError::Reading(error)) => return Err(error),
             }
             // Many answers may have arrived at once; the deadline and other tasks have their turn among them.
             consume_budget().await;
         }
         answers.end()?;
-        self.schedules.end();
+        self.schedules.finish_reading();
         let columns = reported(&self.layout.columns());
         let mut records = kept.finish();
         records.over_limit += over_limit;
-        records.last_kept = subjects.last().filter(|_| over_limit > 0).map(|subject| Arc::clone(&subject.name));
+        records.last_kept = leases.last().filter(|_| over_limit > 0).map(|subject| Arc::clone(&subject.name));
         let clock_offset = store_now.unix_seconds() - clock::unix_seconds();
         let interval = ReadInterval { start: self.start, end: clock::monotonic() };
         Ok(Reading { interval, store_now, clock_offset, columns, records })
     }
 
-    /// A lease's row; nothing if its key is gone. All of its answers are looked at, whatever comes of it.
+    /// A lease's row; nothing if its key is gone. All of its answers are read, whatever comes of it.
     fn row(
         &mut self,
         mut answers: Replies<'_>,
-        subject: &Subject,
+        subject: &LeaseKey,
         store_now: StoreTime,
         now: StoreTime,
-    ) -> Result<Option<LeaseRecord>, Unusable> {
+    ) -> Result<Option<LeaseRecord>, DecodeError> {
         let layout = self.layout;
         let expires = self.expires(next(&mut answers)?, now)?;
         let mut row = LeaseRecord { lease: Some(subject.name.clone()), ..LeaseRecord::default() };
@@ -124,16 +124,16 @@ impl<'l> Decoder<'l> {
                 let fields = next(&mut answers)?;
                 if !matches!(expires, Expires::Gone) && has_none(fields) {
                     let first = columns.first().copied().unwrap_or(Column::Lease);
-                    note(&mut found, Err(Unusable::Record(first, RecordFault::WrongType)));
+                    note(&mut found, Err(DecodeError::Record(first, RecordFault::WrongType)));
                 }
                 note(&mut found, hash(&mut row, columns, fields));
                 let says_itself = [Column::ExpiresAt, Column::TtlSeconds].iter().any(|column| columns.contains(column));
                 let ends = row.expires_at.is_some() || row.ttl.is_some();
                 match expires {
                     Expires::At(expires_at) if !ends => row.expires_at = Some(expires_at),
-                    Expires::Beyond if !ends => note(&mut found, Err(BEYOND)),
+                    Expires::OutOfRange if !ends => note(&mut found, Err(NO_EXPIRY_TIME)),
                     Expires::Never => row.persistent = !says_itself,
-                    Expires::Gone | Expires::At(_) | Expires::Beyond => {}
+                    Expires::Gone | Expires::At(_) | Expires::OutOfRange => {}
                 }
             }
         }
@@ -153,9 +153,9 @@ impl<'l> Decoder<'l> {
             // There is no other code, and no time before all time.
             (..-2, _) => return Err(not_understood()),
             (_, Expiry::Time) => micros,
-            (_, Expiry::Left) => now.unix_micros().saturating_add(micros),
+            (_, Expiry::Remaining) => now.unix_micros().saturating_add(micros),
         };
-        Ok(StoreTime::from_unix_micros(micros).map_or(Expires::Beyond, Expires::At))
+        Ok(StoreTime::from_unix_micros(micros).map_or(Expires::OutOfRange, Expires::At))
     }
 
     fn due(
@@ -164,7 +164,7 @@ impl<'l> Decoder<'l> {
         row: &mut LeaseRecord,
         lease: &Arc<str>,
         now: StoreTime,
-    ) -> Result<(), Unusable> {
+    ) -> Result<(), DecodeError> {
         match &self.layout.due {
             DueKey::Absent => Ok(()),
             DueKey::List(_) => {
@@ -181,9 +181,9 @@ impl<'l> Decoder<'l> {
                     let member = lowest.map(|(member, _)| member);
                     let first = lowest.and_then(|(member, score)| Some(Entry { member: short(member)?.into(), score }));
                     let is_too_long = member.is_some_and(|member| short(member).is_none());
-                    row.progress_cursor = Some(self.schedules.take_in(lease, first, score_of(asked)?));
+                    row.progress_cursor = Some(self.schedules.update(lease, first, score_of(asked)?));
                     if is_too_long {
-                        return Err(Unusable::Record(Column::ProgressCursor, RecordFault::OutOfRange));
+                        return Err(DecodeError::Record(Column::ProgressCursor, RecordFault::OutOfRange));
                     }
                 }
                 let oldest = match score.map(score_time).transpose()? {
@@ -200,8 +200,8 @@ impl<'l> Decoder<'l> {
 }
 
 /// Keeps the first thing that is wrong; but what costs the whole reading comes before what costs a row.
-fn note(found: &mut Result<(), Unusable>, result: Result<(), Unusable>) {
-    if matches!((&*found, &result), (Ok(()), _) | (Err(Unusable::Record(..)), Err(Unusable::Reading(_)))) {
+fn note(found: &mut Result<(), DecodeError>, result: Result<(), DecodeError>) {
+    if matches!((&*found, &result), (Ok(()), _) | (Err(DecodeError::Record(..)), Err(DecodeError::Reading(_)))) {
         *found = result;
     }
 }
@@ -213,12 +213,12 @@ fn lock(
     holder: Reply<'_>,
     ttl: Option<Duration>,
     now: StoreTime,
-) -> Result<(), Unusable> {
+) -> Result<(), DecodeError> {
     field(row, Column::Holder, "GETRANGE", holder)?;
     match expires {
         Expires::Gone => return Ok(()),
         Expires::Never => row.persistent = true,
-        Expires::Beyond => return Err(BEYOND),
+        Expires::OutOfRange => return Err(NO_EXPIRY_TIME),
         Expires::At(expires_at) => {
             row.expires_at = Some(*expires_at);
             row.renewed_at = ttl.and_then(|ttl| expires_at.minus(ttl));
@@ -226,8 +226,8 @@ fn lock(
     }
     // It was given longer to live than is said, so that it would be dated in the future. No clock is to blame.
     if row.renewed_at.is_some_and(|renewed_at| renewed_at > now.plus(Rules::CLOCK_SKEW)) {
-        return Err(Unusable::Record(Column::TtlSeconds, RecordFault::OutOfRange));
+        return Err(DecodeError::Record(Column::TtlSeconds, RecordFault::OutOfRange));
     }
     // Whoever has it says no name, and without one it would look released.
-    if row.holder.is_none() { Err(Unusable::Record(Column::Holder, RecordFault::NoName)) } else { Ok(()) }
+    if row.holder.is_none() { Err(DecodeError::Record(Column::Holder, RecordFault::NoName)) } else { Ok(()) }
 }
