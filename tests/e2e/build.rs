@@ -8,11 +8,11 @@ use crate::harness::process::{Finished, Process};
 use crate::harness::store::folder;
 use crate::harness::{contents, repository};
 
-/// A package with the exporter's build script, which prints what that found.
+/// A package with the build script of the exporter, which prints the result of the script.
 struct Package {
     root: PathBuf,
     target: PathBuf,
-    /// A folder of programs that come before all others.
+    /// A folder with programs that is first on the PATH.
     programs: PathBuf,
 }
 
@@ -40,7 +40,7 @@ impl Package {
         Self { root, target: folder.join("target"), programs }
     }
 
-    /// Builds it, and gives what cargo said.
+    /// Builds the package, and returns the output of cargo.
     fn built(&self, variables: &[(&str, &str)]) -> Finished {
         let mut cargo = Command::new(env!("CARGO"));
         let path = format!("{}:{}", self.programs.display(), std::env::var("PATH").unwrap());
@@ -52,7 +52,7 @@ impl Package {
         built
     }
 
-    /// A line of what the program says of itself, once it is built.
+    /// A line of the build information of the program.
     fn says(&self, name: &str, variables: &[(&str, &str)]) -> String {
         self.built(variables);
         let said = Process::start(Command::new(self.target.join("debug/small"))).finish().stdout;
@@ -97,7 +97,7 @@ fn build_outside_of_a_repository_reports_an_unknown_or_the_given_revision() {
     let note =
         "{\n  \"git\": {\n    \"sha1\": \"0123456789012345678901234567890123456789\"\n  },\n  \"path_in_vcs\": \"\"\n}";
     fs::write(package.root.join(".cargo_vcs_info.json"), note).unwrap();
-    // What is new and was not there to be watched is seen with the next change of the sources.
+    // Cargo does not watch a new file, so it is noticed with the next change of the sources.
     fs::write(package.root.join("src/preset/a.yml"), "").unwrap();
     assert_eq!(package.says("revision", &[]), "0123456789012345678901234567890123456789");
 }
@@ -112,7 +112,7 @@ fn build_in_a_repository_reports_the_commit_and_uncommitted_changes() {
     assert_eq!((package.says("revision", &[]), package.says("branch", &[])), (first.clone(), "main".to_owned()));
     assert!(package.built(&[]).stderr.contains("Fresh small"), "nothing changed, so nothing is built");
 
-    // Neither what is no source nor another branch has it built again.
+    // Neither other files nor another branch cause a build.
     fs::write(package.root.join("README.md"), "nothing").unwrap();
     package.git(&["branch", "other"]);
     assert!(package.built(&[]).stderr.contains("Fresh small"));
@@ -140,7 +140,7 @@ fn build_in_a_worktree_reports_the_commit_of_that_worktree() {
     let folder = folder();
     let mut package = Package::make(folder.path());
     package.git(&["init", "--quiet"]);
-    // So that Cargo.lock is there to be committed.
+    // This creates the Cargo.lock to be committed.
     package.built(&[]);
     let first = package.commit("first");
     package.git(&["worktree", "add", "--quiet", "-b", "aside", "../aside"]);

@@ -23,7 +23,7 @@ fn a_wal_database_that_is_copied_over_shows_its_new_content() {
     );
     let exporter = Exporter::start(folder.path(), &yaml);
     assert_eq!(exporter.scrape().says("documents", "of before"), Some(("active", "progressing")));
-    // In place, as cp does: the file stays the one that it was.
+    // In place, as cp does, so that the inode stays the same.
     fs::write(&file, fs::read(&backup).unwrap()).unwrap();
     let metrics = exporter.scrape();
     assert_eq!(metrics.says("documents", "of the backup"), Some(("active", "progressing")));

@@ -13,7 +13,7 @@ use super::harness::process::{command_of, program};
 use super::harness::store::{ENDLESS, STEADY, active, database, folder, reference};
 use super::harness::{Exporter, Metrics, Process, check, eventually, status};
 
-/// One source of the reference protocol in this file, and one lease that must be there.
+/// A source of the reference protocol with one expected lease.
 fn config(file: &Path) -> String {
     format!(
         "sources:\n  - name: documents\n    store: sqlite://{}\n    preset: reference\n    reuse_for: 0s\n    \
@@ -30,7 +30,7 @@ fn up(metrics: &Metrics) -> bool {
     metrics.source("lease_source_up", "documents") == Some(1.0)
 }
 
-/// The lease is unknown for this reason everywhere, and whoever looks at the log or checks by hand learns why.
+/// Checks that the lease is unknown for a reason everywhere, and that the log and `check` have the cause.
 fn shows(exporter: &Exporter, folder: &TempDir, yaml: &str, reason: &str, told: &str) {
     let metrics = exporter.scrape();
     assert_eq!(says(&metrics), ("unknown", reason));
@@ -50,7 +50,7 @@ fn shows(exporter: &Exporter, folder: &TempDir, yaml: &str, reason: &str, told: 
     assert!(status.stdout.contains(reason) && status.stdout.contains("unknown"), "{}", status.stdout);
 }
 
-/// At the very next scrape it is known again, and the log says so.
+/// Checks that the next scrape has the state again, and that the log reports it.
 fn recovers(exporter: &Exporter) {
     let metrics = exporter.scrape();
     assert_eq!(says(&metrics), ("active", "progressing"));
@@ -58,7 +58,7 @@ fn recovers(exporter: &Exporter) {
     exporter.process().stderr.wait_for("can be read again");
 }
 
-/// A file with the reference tables and one active lease, beside its place until it is moved there.
+/// A file with the reference tables and one active lease, to be moved to the path of the source.
 fn whole(folder: &TempDir) -> std::path::PathBuf {
     let path = folder.path().join("whole.db");
     drop(reference(&path).execute_batch(&active("planner")));
@@ -164,7 +164,7 @@ fn a_file_that_may_not_be_read_is_refused() {
 fn locked_file_is_reported_within_the_limit_and_read_at_the_next_scrape() {
     let folder = folder();
     let file = folder.path().join("scheduler.db");
-    // In rollback-journal mode a writer keeps readers out; in WAL mode it would not.
+    // A writer locks readers out in rollback-journal mode, but not in WAL mode.
     let connection = reference(&file);
     connection.execute_batch(&active("planner")).unwrap();
     let yaml = config(&file);
@@ -188,13 +188,13 @@ fn a_database_in_wal_mode_in_a_folder_that_cannot_be_written_says_what_to_do() {
     let connection = database(&file, "PRAGMA journal_mode = WAL");
     connection.execute_batch(lease_protocol::sqlite::SCHEMA).unwrap();
     connection.execute_batch(&active("planner")).unwrap();
-    // The last connection to be closed takes the -wal and -shm files away.
+    // Closing the last connection removes the -wal and -shm files.
     connection.close().unwrap();
     assert_eq!(fs::read_dir(&inner).unwrap().count(), 1);
     fs::set_permissions(&inner, Permissions::from_mode(0o555)).unwrap();
     let exporter = unprivileged(&folder, &config(&file));
     let metrics = exporter.scrape();
-    // Given back at once, so that the folder can be removed whatever follows.
+    // The rights are restored at once, so that the folder can be removed after a failure.
     fs::set_permissions(&inner, Permissions::from_mode(0o777)).unwrap();
     assert_eq!(says(&metrics), ("unknown", "store_unreachable"));
     let line = exporter.process().stderr.wait_for("reason=store_unreachable");
@@ -204,13 +204,13 @@ fn a_database_in_wal_mode_in_a_folder_that_cannot_be_written_says_what_to_do() {
     recovers(&exporter);
 }
 
-/// An exporter that permissions bind: for root, one of another user.
+/// An exporter that is subject to file permissions. For root, it runs as another user.
 fn unprivileged(folder: &TempDir, yaml: &str) -> Exporter {
     const NOBODY: u32 = 65534;
     if !rustix::process::getuid().is_root() {
         return Exporter::start(folder.path(), yaml);
     }
-    // Where that user can get at it, wherever the build is.
+    // A copy that the other user can run.
     let copy = folder.path().join("lease-exporter");
     fs::copy(program(), &copy).unwrap();
     fs::set_permissions(folder.path(), Permissions::from_mode(0o755)).unwrap();
@@ -246,7 +246,7 @@ fn file_damaged_at_run_time_is_not_served_from_an_earlier_reading() {
     assert_eq!(says(&exporter.scrape()), ("active", "progressing"));
     let sound = fs::read(&file).unwrap();
     let garbage = vec![0xa5; sound.len()];
-    // With another change counter, as any write gives it: else SQLite may rightly use what it has read before.
+    // With another change counter, as after any write. Otherwise SQLite may use its cache.
     let mut header = [&sound[..100], &garbage[100..]].concat();
     header[24..28].copy_from_slice(&[0x7f; 4]);
     for (damage, content, reasons) in [
@@ -297,10 +297,10 @@ fn two_hundred_faulty_scrapes_leave_no_file_open_and_no_thread_behind() {
         }
     }
     assert!(metrics.counted("lease_source_read_failures_total", "slow", "store_timeout") >= 200.0);
-    // A connection that was just closed may still be counted for a moment.
+    // A closed connection may be counted for a moment.
     eventually("as few open files as before", || {
         let [files_now, threads_now] = resources(&exporter.scrape());
-        // Idle threads are kept for a minute, and there may be one that reads and one that renders for each source.
+        // Idle threads end after a minute. There may be a reading and a rendering thread for each source.
         assert!(threads_now <= 20.0, "{threads_now} threads");
         (files_now <= files).then_some(())
     });
@@ -313,13 +313,13 @@ fn a_wal_file_left_by_a_crashed_writer_is_read_whole() {
     let writer = database(&file, "PRAGMA journal_mode = WAL; PRAGMA wal_autocheckpoint = 0");
     writer.execute_batch(lease_protocol::sqlite::SCHEMA).unwrap();
     writer.execute_batch(&active("planner")).unwrap();
-    // The files as a crash leaves them: everything is in the -wal file still.
+    // The files as after a crash: all data are in the -wal file.
     let crashed = folder.path().join("crashed.db");
     fs::copy(&file, &crashed).unwrap();
     fs::copy(folder.path().join("scheduler.db-wal"), folder.path().join("crashed.db-wal")).unwrap();
     let exporter = Exporter::start(folder.path(), &config(&crashed));
     assert_eq!(says(&exporter.scrape()), ("active", "progressing"));
-    // And whoever writes on is not kept out by the reader.
+    // The reader does not lock out a writer.
     let connection = Connection::open(&crashed).unwrap();
     connection.execute_batch("UPDATE scheduler_lease SET epoch = 7").unwrap();
     assert_eq!(exporter.scrape().of("lease_epoch", "documents", "planner"), Some(7.0));
@@ -348,7 +348,7 @@ fn a_file_that_was_cut_short_is_not_read_as_one_without_leases() {
         &format!("PRAGMA page_size = 4096; {}; {}", lease_protocol::sqlite::SCHEMA, active("planner")),
     ));
     let length = fs::metadata(&whole).unwrap().len();
-    // Within the last page, before it, and before everything.
+    // Within the last page, before it, and at the beginning.
     for (length, reason, told) in [
         (length - 100, "store_refused", "cut short"),
         (length - 4096, "store_refused", "damaged"),

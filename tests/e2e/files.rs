@@ -22,7 +22,7 @@ fn steady(folder: &Path) -> String {
     format!("  - {{ name: steady, store: 'sqlite://steady.db', reuse_for: 0s, query: \"{STEADY}\" }}\n")
 }
 
-/// A source of a server that is not there, which needs this file for its connection.
+/// A source of a missing server whose connection needs the file.
 fn in_need(name: &str, key: &str, path: &Path) -> String {
     format!(
         "  - name: {name}\n    store: postgres://u@127.0.0.1:1/d\n    timeout: 3s\n    {key}: {}\n    query: SELECT 1\n",
@@ -30,7 +30,7 @@ fn in_need(name: &str, key: &str, path: &Path) -> String {
     )
 }
 
-/// The most memory that a process has held so far, in MiB.
+/// The peak of the resident memory of a process in MiB.
 fn peak(process: Pid) -> u64 {
     let status = fs::read_to_string(format!("/proc/{}/status", process.as_raw_nonzero())).unwrap();
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
@@ -82,7 +82,7 @@ fn a_password_is_read_from_a_pipe_each_time_that_somebody_writes_it() {
             let path = path.clone();
             move || fs::write(path, "secret\n").unwrap()
         });
-        // It was read: what is told is that the server is not there.
+        // The file was read, because the error is about the server.
         let checked = check(folder.path(), &yaml);
         assert!(checked.stdout.contains("(store_unreachable): nothing listens"), "{}", checked.all());
         writer.join().unwrap();
@@ -96,7 +96,7 @@ fn a_password_is_read_from_a_pipe_each_time_that_somebody_writes_it() {
     assert!(back.stdout.contains("nothing listens"), "{}", back.all());
 }
 
-/// Sources of each kind of server that need this file, by every key that names one; and the keys.
+/// Sources of each kind of server that need the file, one for each key with a file name, and the keys.
 fn every_need(folder: &Path, path: &Path) -> (String, Vec<&'static str>) {
     let (cert, key) = (folder.join("cert.pem"), folder.join("key.pem"));
     fs::write(&cert, "-----BEGIN CERTIFICATE-----\n").unwrap();

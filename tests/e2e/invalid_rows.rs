@@ -8,11 +8,11 @@ use super::harness::{Exporter, Metrics, promtool};
 
 const SOURCE: &str = "own";
 
-/// A table without types or checks: what is written is what is read.
+/// A table without types or constraints.
 const TABLE: &str = "CREATE TABLE hostile (lease, holder, epoch, acquired_at, renewed_at, expires_at, ttl_seconds, \
     progress_at, progress_epoch, progress_cursor, due, oldest_due_at)";
 
-/// A row without fault, active for minutes.
+/// A valid row, active for minutes.
 const SOUND: &str = "INSERT INTO hostile SELECT 'sound', 'someone', 7, now - 100, now - 1, now + 600, 600, now - 2, 7, 41, 3, \
     now - 1 FROM (SELECT unixepoch('subsec') AS now)";
 
@@ -22,7 +22,7 @@ struct Table {
 }
 
 impl Table {
-    /// A table with the sound row.
+    /// A table with the valid row.
     fn new() -> Self {
         let folder = folder();
         let connection = database(&folder.path().join("own.db"), TABLE);
@@ -30,7 +30,7 @@ impl Table {
         Self { folder, connection }
     }
 
-    /// Puts in a row of this name that is sound but for these columns.
+    /// Inserts a row that is valid except for the given columns.
     fn add(&self, lease: &str, faults: &[(&str, &str)]) {
         self.connection.execute_batch("CREATE TEMP TABLE made AS SELECT * FROM hostile WHERE lease = 'sound'").unwrap();
         self.connection.execute("UPDATE made SET lease = ?1", [lease]).unwrap();
@@ -63,7 +63,7 @@ fn rejected(metrics: &Metrics, reason: &str) -> f64 {
 #[test]
 fn null_means_unknown_in_every_column_and_never_zero() {
     let table = Table::new();
-    // The column that is NULL, the state and reason that follow, and a metric that is then absent.
+    // The column that is NULL, the expected state and reason, and the metric that is absent.
     let cases = [
         ("holder", ("no_leader", "released"), Some("lease_age_seconds")),
         ("epoch", ("unknown", "invalid_record"), Some("lease_epoch")),
@@ -117,7 +117,7 @@ fn a_row_without_a_name_is_counted_and_shown_nowhere() {
 
 #[test]
 fn invalid_value_affects_only_its_own_lease_and_is_counted() {
-    // How the row is counted, and whether it still tells whose it is.
+    // The reason under which the row is counted, and whether its lease is known.
     let cases = [
         ("negative epoch", "epoch", "-1", "out_of_range", true),
         ("epoch with a fraction", "epoch", "1.5", "wrong_type", true),
@@ -160,7 +160,7 @@ fn invalid_value_affects_only_its_own_lease_and_is_counted() {
         assert_eq!(leases, expected);
         assert_eq!(metrics.of("lease_epoch", SOURCE, name), None, "{name}: part of a bad row is shown");
         promtool::accepts(metrics.text());
-        // Once put right it is known at the next scrape.
+        // After a correction, the next scrape has the state.
         let sound = format!("UPDATE hostile SET {column} = (SELECT {column} FROM hostile WHERE lease = 'sound')");
         if told {
             table.connection.execute_batch(&format!("{sound} WHERE lease <> 'sound'")).unwrap();

@@ -23,7 +23,7 @@ fn over_limit(metrics: &Metrics) -> f64 {
 fn of_a_hundred_thousand_leases_the_first_ten_thousand_by_name_are_kept_and_the_rest_counted() {
     let folder = folder();
     let file = folder.path().join("scheduler.db");
-    // Put in from the last name to the first, so that no order of the file helps.
+    // Inserted in reverse order of names, so that the order of the file does not help.
     reference(&file)
         .execute_batch(
             "WITH RECURSIVE n(i) AS (SELECT 99999 UNION ALL SELECT i - 1 FROM n WHERE i > 0), \

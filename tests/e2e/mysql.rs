@@ -12,15 +12,15 @@ use super::harness::store::folder;
 use super::harness::{Exporter, Metrics, check};
 use super::servers::{self, Database};
 
-/// The one source of these configurations.
+/// The name of the source.
 const SOURCE: &str = "own";
 
-/// An empty database on the server that the tests share.
+/// An empty database on the shared server.
 fn database() -> Database {
     servers::mariadb().database()
 }
 
-/// A source on this database, read by its reader, with these further keys, a line each, that asks this.
+/// A source of the database with a query and further keys, one on each line.
 fn source(name: &str, database: &Database, more: &str, query: &str) -> String {
     let more: String = more.lines().map(|line| format!("    {line}\n")).collect();
     let (url, file, query) = (database.url(), database.password_file().display(), query.replace('\n', "\n      "));
@@ -29,12 +29,12 @@ fn source(name: &str, database: &Database, more: &str, query: &str) -> String {
     )
 }
 
-/// A configuration of such a source alone.
+/// A configuration with only this source.
 fn config(database: &Database, more: &str, query: &str) -> String {
     format!("sources:\n{}", source(SOURCE, database, more, query))
 }
 
-/// What a check says of why a source cannot be read.
+/// The error of `check` about an unreadable source.
 fn complaint(yaml: &str) -> String {
     let check = check(folder().path(), yaml);
     assert_eq!(check.code, Some(2), "{}", check.all());

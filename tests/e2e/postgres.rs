@@ -18,7 +18,7 @@ use super::servers::{self, Database};
 
 const SOURCE: &str = "own";
 
-/// A source that reads a database by a query; `more` are further keys, a line each.
+/// A source of a database with a query. `more` are further keys, one on each line.
 fn config(database: &Database, more: &str, query: &str) -> String {
     let query = query.replace('\n', "\n      ");
     let more: String = more.lines().map(|line| format!("    {line}\n")).collect();
@@ -30,7 +30,7 @@ fn config(database: &Database, more: &str, query: &str) -> String {
     )
 }
 
-/// What a look at a source comes to when it cannot be read: the reason, and what is told.
+/// The reason and the message of a failed reading.
 fn refused(folder: &Path, yaml: &str) -> String {
     let check = check(folder, yaml);
     assert_eq!(check.code, Some(2), "{}", check.all());
@@ -47,7 +47,7 @@ const LEASES: &str = "CREATE TABLE leases (lease text, holder text, epoch numeri
 const READ: &str =
     "SELECT statement_timestamp() AS store_now, leases.* FROM (SELECT 1) AS one LEFT JOIN leases ON true";
 
-/// A database with one sound lease in it.
+/// A database with a valid lease.
 struct Table {
     folder: TempDir,
     database: Database,
@@ -60,7 +60,7 @@ impl Table {
         Self { folder: folder(), database }
     }
 
-    /// Puts in a row of this name that is sound but for what `change` sets.
+    /// Inserts a row that is valid except for the columns that `change` sets.
     fn add(&self, lease: &str, change: &str) {
         self.database.execute(&format!(
             "CREATE TEMP TABLE made AS SELECT * FROM leases WHERE lease = 'sound';

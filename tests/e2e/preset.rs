@@ -7,7 +7,7 @@ use rusqlite::Connection;
 use super::harness::store::{STEADY, active, database, folder, reference};
 use super::harness::{Exporter, Metrics, promtool};
 
-/// The tables of the reference protocol without types, keys and checks.
+/// The tables of the reference protocol without types, keys and constraints.
 const UNCHECKED: &str = "CREATE TABLE scheduler_lease (lease, holder, epoch, acquired_at_ms, renewed_at_ms, expires_at_ms); \
     CREATE TABLE scheduler_progress (lease, epoch, progress_at_ms, cursor); \
     CREATE TABLE occurrence (idempotency_key, lease, action, due_at_ms, planned_at_ms, planned_epoch, planned_by)";
@@ -21,7 +21,7 @@ fn unchecked(folder: &Path) -> Connection {
     connection
 }
 
-/// A scrape of an exporter of its own, in which the sound lease is what it is.
+/// Starts an exporter and scrapes it. The valid lease must be active.
 fn scrape(folder: &Path) -> Metrics {
     let metrics = Exporter::start(folder, YAML).scrape();
     assert_eq!(metrics.says("documents", "sound"), Some(("active", "progressing")), "{}", metrics.text());

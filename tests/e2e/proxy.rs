@@ -8,10 +8,10 @@ use std::time::Duration;
 use super::harness::proxy::{Behaviour, End, Place, Proxy};
 use super::harness::{PATIENCE, eventually, now};
 
-/// Long enough that an answer would have come.
+/// Long enough for a response.
 const WHILE: Duration = Duration::from_millis(300);
 
-/// A server that says `<you>` of each thing that you say.
+/// A server that answers each text `x` with `<x>`.
 fn echo() -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
@@ -42,7 +42,7 @@ fn hears(stream: &mut TcpStream, said: &str) {
     assert_eq!(String::from_utf8_lossy(&heard), said);
 }
 
-/// Says something and hears the whole answer.
+/// Sends a text and reads the response.
 fn talks(stream: &mut TcpStream) {
     stream.write_all(b"you").unwrap();
     hears(stream, "<you>");

@@ -10,7 +10,7 @@ use super::harness::{Exporter, Metrics, http};
 
 const TIMEOUT: &str = "X-Prometheus-Scrape-Timeout-Seconds";
 
-/// A scrape that can wait for so many seconds.
+/// A scrape with a timeout in seconds.
 fn scrape(exporter: &Exporter, seconds: &str) -> Metrics {
     let reply = http::get(exporter.address(), "/metrics", &[(TIMEOUT, seconds.to_owned())]);
     assert_eq!(reply.status, 200);
@@ -44,7 +44,7 @@ fn scrape_with_a_short_timeout_does_not_change_the_response_of_another() {
 fn scrape_with_a_short_timeout_leaves_the_reading_to_a_later_one() {
     let folder = folder();
     database(&folder.path().join("any.db"), "CREATE TABLE t (x)");
-    // Some seconds of work for SQLite on any machine: longer than the impatient scrape waits, shorter than the other.
+    // Some seconds of work for SQLite: longer than the short scrape timeout, shorter than the long one.
     let query = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 10000000) \
         SELECT unixepoch() AS store_now, 'slow' AS lease, 'x' AS holder, count(*) AS due FROM n";
     let yaml = format!(
@@ -63,7 +63,7 @@ fn scrape_with_a_short_timeout_leaves_the_reading_to_a_later_one() {
     });
 }
 
-/// How much memory the exporter has had at once, in MB.
+/// The peak of the resident memory of the exporter in MB.
 fn peak(exporter: &Exporter) -> u64 {
     let status =
         std::fs::read_to_string(format!("/proc/{}/status", exporter.process().pid().as_raw_nonzero())).unwrap();
@@ -71,7 +71,7 @@ fn peak(exporter: &Exporter) -> u64 {
     line.trim().trim_end_matches(" kB").parse::<u64>().unwrap() / 1024
 }
 
-/// A file with so many leases of the reference protocol.
+/// A file with a number of leases of the reference protocol.
 fn leases(file: &Path, count: u32) -> Connection {
     let store = reference(file);
     store
@@ -93,7 +93,7 @@ fn two_hundred_clients_of_a_hanging_store_share_one_response_of_ten_thousand_lea
         preset: reference\n";
     let exporter = Exporter::start_with(folder.path(), yaml, &["--web.max-requests=0"]);
     assert_eq!(up(&exporter.scrape_within(Some(60.0))), 1.0);
-    // From now on nobody can read it.
+    // Locks out readers from now on.
     store.execute_batch("BEGIN EXCLUSIVE").unwrap();
     let address = exporter.address();
     thread::scope(|scope| {
@@ -106,7 +106,7 @@ fn two_hundred_clients_of_a_hanging_store_share_one_response_of_ten_thousand_lea
                 if client % 2 == 0 {
                     headers.push(("Accept", "application/openmetrics-text;version=1.0.0".to_owned()));
                 }
-                // The client reads all of it, or fails: nothing is cut off.
+                // The client fails unless the response is complete.
                 let reply = http::get(address, "/metrics", &headers);
                 assert_eq!(reply.status, 200);
                 let unknown = reply.body.matches("reason=\"store_timeout\"} 1\n").count();

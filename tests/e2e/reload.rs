@@ -16,7 +16,7 @@ use crate::harness::store::{STEADY, database, folder};
 const TAKEN: &str = "the configuration was loaded again";
 const REFUSED: &str = "the configuration cannot be used";
 
-/// Has another configuration loaded, and waits until the exporter says what came of it. Gives what it said.
+/// Reloads another configuration, waits for the result in the log, and returns that line.
 fn reload(exporter: &Exporter, folder: &Path, yaml: &str, outcome: &str) -> String {
     let so_far = exporter.log().len();
     configure(folder, yaml);

@@ -70,7 +70,7 @@ fn a_leader_that_renews_while_its_work_is_frozen_is_stalled_until_thawed() {
         let metrics = exporter
             .scrape_until("another renewal", |metrics| known(metrics, "lease_renewed_timestamp_seconds") > renewed);
         assert_eq!(metrics.says(SOURCE, LEASE), Some(("stalled", "no_progress")));
-        // The lease is as fresh as ever, and only the work grows older.
+        // The lease is still renewed, and only the progress gets older.
         assert!(known(&metrics, "lease_age_seconds") < TTL);
         assert_eq!(known(&metrics, "lease_epoch"), 1.0);
         for grows in ["lease_last_progress_age_seconds", "lease_renewals_since_progress"] {
@@ -99,7 +99,7 @@ fn leader_stopped_beyond_its_expiry_is_replaced_and_its_late_write_is_fenced() {
 
     let slowly = ["--ttl", "3s", "--renew-every", "300ms", "--work-takes", "6s", "--enqueue-every", "100ms"];
     let former = Scheduler::start(&database, LEASE, &slowly);
-    // Stopped right after it took something in hand.
+    // The scheduler is stopped right after it has started work.
     let key = former.wait_for("taken ").strip_prefix("taken key=").unwrap().to_owned();
     let taken = now();
     former.stop_between_writes(&database);
@@ -129,7 +129,7 @@ fn leader_stopped_beyond_its_expiry_is_replaced_and_its_late_write_is_fenced() {
     nothing_was_planned_twice(&database, [former, successor]);
 }
 
-/// What the schedulers say that they planned, and what the table says, is the same, once each.
+/// Checks that the schedulers and the table report the same runs, each once.
 fn nothing_was_planned_twice(database: &Path, schedulers: impl IntoIterator<Item = Scheduler>) {
     let mut planned = BTreeMap::new();
     for scheduler in schedulers {
@@ -179,11 +179,11 @@ fn lease_of_a_crashed_leader_expires_after_its_ttl() {
     exporter.until(SOURCE, LEASE, "active", "progressing");
     scheduler.0.signal(Signal::KILL);
     assert_eq!(scheduler.0.wait().code(), None);
-    // Usually 1; on a machine that stood still for the time to live, it had to acquire again.
+    // Usually 1. If the machine paused for longer than the TTL, the scheduler has acquired the lease again.
     let said = scheduler.0.stdout.whole();
     let mut epochs = said.lines().filter_map(|line| line.strip_prefix("acquired epoch=")?.parse::<f64>().ok());
     let epoch = epochs.next_back();
-    // Every scrape says one of two things, and which one is a matter of the store's clock alone.
+    // Each scrape has one of two states, which depends only on the clock of the store.
     let expired = eventually("the lease to expire", || {
         let metrics = exporter.scrape();
         let left = known(&metrics, "lease_expires_in_seconds");

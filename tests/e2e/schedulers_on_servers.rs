@@ -15,15 +15,15 @@ use super::servers::{self, Database, Keyspace, Server};
 const SOURCE: &str = "documents";
 const LEASE: &str = "planner";
 
-/// A store that several machines can share.
+/// A store on a server.
 trait Shared {
-    /// The arguments that lead a scheduler there.
+    /// The arguments of a scheduler for the store.
     fn scheduler(&self) -> Vec<String>;
 
-    /// What leads the exporter there, who may only read: keys of a source, a line each.
+    /// The keys of a source with read access to the store, one on each line.
     fn exporter(&self) -> Vec<String>;
 
-    /// What the store says was planned, and under which epoch.
+    /// The runs in the store, with their epochs.
     fn planned(&self) -> BTreeMap<String, String>;
 }
 
@@ -87,7 +87,7 @@ fn shown(path: &Path) -> String {
     path.to_str().unwrap().to_owned()
 }
 
-/// A store, and a folder for the exporter's configuration.
+/// A store, and a folder for the configuration of the exporter.
 struct Scene<S> {
     store: S,
     folder: TempDir,
@@ -113,7 +113,7 @@ impl<S: Shared> Scene<S> {
         Exporter::start(self.folder.path(), &self.yaml)
     }
 
-    /// What the schedulers say that they planned, and what the store says, is the same, once each.
+    /// Checks that the schedulers and the store report the same runs, each once.
     fn nothing_was_planned_twice(&self, schedulers: impl IntoIterator<Item = Scheduler>) {
         let mut planned = BTreeMap::new();
         for scheduler in schedulers {
@@ -134,7 +134,7 @@ fn known(metrics: &Metrics, name: &str) -> f64 {
     metrics.known(name, SOURCE, LEASE)
 }
 
-/// Progressing, frozen while renewing, thawed; and the other one, which stands by, changes nothing in it.
+/// Progress, freeze while renewing, thaw. The standby scheduler changes nothing.
 fn a_leader_that_renews_while_its_work_is_frozen_is_stalled_until_thawed(store: impl Shared) {
     let scene = Scene::new(store, "2s");
     let often = ["--ttl", "30s", "--renew-every", "100ms", "--work-takes", "10ms", "--enqueue-every", "100ms"];
@@ -154,7 +154,7 @@ fn a_leader_that_renews_while_its_work_is_frozen_is_stalled_until_thawed(store: 
         let metrics = exporter
             .scrape_until("another renewal", |metrics| known(metrics, "lease_renewed_timestamp_seconds") > renewed);
         assert_eq!(metrics.says(SOURCE, LEASE), Some(("stalled", "no_progress")));
-        // The lease is as fresh as ever, and only the work grows older.
+        // The lease is still renewed, and only the progress gets older.
         assert!(known(&metrics, "lease_age_seconds") < 30.0);
         assert!(known(&metrics, "lease_last_progress_age_seconds") > 2.0);
         for grows in ["lease_last_progress_age_seconds", "lease_renewals_since_progress"] {
@@ -173,7 +173,7 @@ fn a_leader_that_renews_while_its_work_is_frozen_is_stalled_until_thawed(store: 
     scene.nothing_was_planned_twice([leader, standby]);
 }
 
-/// Paused past its lease, superseded under the next epoch; then both at once, and the late write is fenced.
+/// Pause beyond the expiry, take-over under the next epoch, then both run, and the late write is fenced.
 fn leader_stopped_beyond_its_expiry_is_replaced_and_its_late_write_is_fenced(store: impl Shared) {
     const WORK_TAKES: Duration = Duration::from_secs(6);
     let scene = Scene::new(store, "60s");
@@ -206,7 +206,7 @@ fn leader_stopped_beyond_its_expiry_is_replaced_and_its_late_write_is_fenced(sto
     scene.nothing_was_planned_twice([former, successor]);
 }
 
-/// Given back and taken over, under the next epoch; and given back for good.
+/// Release and take-over under the next epoch, then a final release.
 fn a_lease_given_back_is_taken_over_and_without_a_standby_has_no_leader(store: impl Shared) {
     let scene = Scene::new(store, "60s");
     let often = ["--ttl", "60s", "--renew-every", "100ms", "--work-takes", "10ms", "--enqueue-every", "100ms"];
@@ -228,7 +228,7 @@ fn a_lease_given_back_is_taken_over_and_without_a_standby_has_no_leader(store: i
     scene.nothing_was_planned_twice([first, second]);
 }
 
-/// The story, on the stores that an expression makes.
+/// The tests for the store that an expression creates.
 macro_rules! story {
     ($module:ident, $store:expr) => {
         mod $module {
@@ -299,7 +299,7 @@ fn printed_grants_are_sufficient_on_postgres() {
          FROM scheduler_lease, generate_series(1, 10002) AS n;
          INSERT INTO occurrence SELECT 'later', lease, 'plan_retention', expires_at_ms FROM scheduler_lease",
     );
-    // Another one, which has not seen that there was none a moment ago: this one has a past.
+    // A second exporter without a history, because the first has seen the gap.
     let metrics = scene.exporter().scrape();
     assert_eq!((known(&metrics, "lease_epoch"), known(&metrics, "lease_last_progress_epoch")), (7.0, 6.0));
     assert_eq!(known(&metrics, "lease_due"), 10_001.0);

@@ -13,13 +13,13 @@ use super::servers::{self, Certificates, Kind, Server, wanted};
 
 const EVERY: [Kind; 4] = [Kind::Postgres, Kind::MariaDb, Kind::Redis, Kind::Valkey];
 
-/// Whether a new client gets any answer from its port within this time.
+/// Whether a new client gets a response from a port in time.
 fn answers_within(server: &Server, patience: Duration) -> bool {
     let Ok(mut client) = TcpStream::connect(server.address()) else { return false };
     let greeting: &[u8] = match server.kind() {
-        // Whether it would speak TLS.
+        // The request for TLS.
         Kind::Postgres => &[0, 0, 0, 8, 4, 210, 22, 47],
-        // It speaks first.
+        // The server sends first.
         Kind::MariaDb => b"",
         Kind::Redis | Kind::Valkey => b"PING\r\n",
     };
@@ -36,7 +36,7 @@ fn is_silent(server: &Server) -> bool {
     !answers_within(server, Duration::from_millis(200))
 }
 
-/// Keeps something in the server, and gives a way to ask whether it still has it.
+/// Stores a value in the server, and returns a function that checks it.
 fn keep(server: &Server) -> Box<dyn Fn() -> String + '_> {
     match server.kind() {
         Kind::Postgres | Kind::MariaDb => {
@@ -81,7 +81,7 @@ fn a_server_of_each_kind_answers_freezes_dies_and_comes_back_with_its_data_until
     }
 }
 
-/// Runs itself as another process, which starts servers of which one is frozen, and dies without a word.
+/// Runs this test program as another process, which starts servers, freezes one, and is killed.
 #[test]
 fn a_test_process_that_is_killed_leaves_no_server_and_no_folder() {
     const CHILD: &str = "LEASE_EXPORTER_TESTS_CHILD";
@@ -169,7 +169,7 @@ fn a_statement_that_fails_fails_the_test_with_the_servers_message() {
     servers::postgres().database().execute("SELECT 1; SELECT * FROM is_not_there; SELECT 2");
 }
 
-/// Runs a client of the server's own, which says what a login really meets.
+/// Runs the client program of the server, to test the login.
 fn client(program: &str, arguments: &[&str], password: &str) -> (bool, String) {
     let output = Command::new(servers::program(program))
         .args(arguments)
@@ -268,7 +268,7 @@ fn with_tls_a_port_speaks_nothing_else_and_knows_whose_certificates_to_trust() {
         database.require_certificate();
         let with = |client: servers::Certificate| {
             let [certificate, key] = [client.certificate_file, client.key_file].map(path);
-            // `psql` uses no key that others can read.
+            // `psql` refuses a key that others can read.
             std::fs::set_permissions(&key, std::os::unix::fs::PermissionsExt::from_mode(0o600)).unwrap();
             run(&format!("sslmode=verify-full&sslrootcert={ca}&sslcert={certificate}&sslkey={key}"))
         };
@@ -294,7 +294,7 @@ fn with_tls_a_port_speaks_nothing_else_and_knows_whose_certificates_to_trust() {
         let (certificate, key) = (format!("--ssl-cert={certificate}"), format!("--ssl-key={key}"));
         assert_eq!(run(&[&trusts, verify, &certificate, &key]), (true, "7\n".to_owned()));
     }
-    // The Valkey that can be had has no TLS.
+    // The installed Valkey has no TLS.
     if !Kind::Redis.is_left_out() {
         let server = Server::start_with_tls(Kind::Redis, &certificates, &[]);
         let keyspace = server.keyspace();

@@ -2,19 +2,19 @@
 
 use std::collections::BTreeSet;
 
-/// One line that has a value.
+/// A sample line.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Sample {
     pub(crate) name: String,
-    /// In the order of the line; none is there twice.
+    /// The labels in the order of the line, each once.
     pub(crate) labels: Vec<(String, String)>,
-    /// As it is written.
+    /// The value as written.
     pub(crate) value: String,
 }
 
-/// All samples of a page in either format, in its order.
+/// Parses the samples of a page in either format, in order.
 ///
-/// Every line ends, each family is said once, by its type at least, and its samples follow it.
+/// Every line ends with a line feed. Each family is declared once, at least by its type, and its samples follow.
 pub(crate) fn samples(page: &str) -> Result<Vec<Sample>, String> {
     let whole = page.is_empty() || page.ends_with('\n');
     let mut page = whole.then_some(page).ok_or("the last line does not end")?;
@@ -50,7 +50,7 @@ pub(crate) fn samples(page: &str) -> Result<Vec<Sample>, String> {
     Ok(samples)
 }
 
-/// Whether a sample may stand in a family.
+/// Whether a sample belongs to a family.
 fn belongs(name: &str, family: &str) -> bool {
     name.strip_prefix(family).is_some_and(|suffix| ["", "_total", "_info"].contains(&suffix))
 }
@@ -86,7 +86,7 @@ fn is_name(text: &str, of_metric: bool) -> bool {
     text.starts_with(letter) && text.chars().all(|other| letter(other) || other.is_ascii_digit())
 }
 
-/// A plain number that is one: no infinity, nothing that is not a number, no sign that says nothing.
+/// A plain finite number without a redundant sign.
 fn is_number(text: &str) -> bool {
     let plain = text.bytes().all(|byte| byte.is_ascii_digit() || b"+-.eE".contains(&byte));
     plain && text.starts_with(|first: char| first == '-' || first.is_ascii_digit()) && {
@@ -94,7 +94,7 @@ fn is_number(text: &str) -> bool {
     }
 }
 
-/// A label's value up to its closing quote, and what follows that.
+/// The value of a label up to its closing quote, and the rest of the line.
 fn quoted(text: &str) -> Option<(String, &str)> {
     let mut value = String::new();
     let mut letters = text.char_indices();

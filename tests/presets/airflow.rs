@@ -2,7 +2,7 @@
 
 use super::cases::{Case, Sql, System, case, with_zone};
 
-/// The versions that the probe tells apart.
+/// The versions that the probe distinguishes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Version {
     Two,
@@ -38,7 +38,7 @@ const fn short(limit: &'static str, case: Case) -> Case {
     Case { limits: limit, ..case }
 }
 
-/// What is the same in every version.
+/// The cases that are equal in all versions.
 #[rustfmt::skip]
 pub(super) const CASES: &[Case] = &[
     case("no scheduler ever", "", "scheduler", "no_leader absent"),
@@ -282,7 +282,7 @@ fn tables_of_an_unknown_version_are_a_schema_mismatch() {
     }
 }
 
-/// What an Airflow of another version had been granted, and what it takes for the probe to be believed.
+/// The grants for another version, and the rights that the probe needs.
 #[test]
 fn unreadable_column_is_not_reported_as_missing() {
     let airflow = system(Sql::Mysql, Version::ThreeFlagged);
@@ -329,7 +329,7 @@ fn missing_right_and_missing_table_have_different_errors() {
     }
 }
 
-/// Where `schema` is left out, the tables are not where they are looked for.
+/// Without `schema`, the tables are not found.
 #[test]
 fn tables_of_a_schema_that_is_not_named_are_a_mismatch_that_names_one() {
     let airflow = system(Sql::Postgres, Version::Three);

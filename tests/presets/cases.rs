@@ -3,24 +3,24 @@
 use super::servers::{self, Database};
 use super::source_reader::{SourceReader, configuration};
 
-/// A server that speaks SQL.
+/// The kind of an SQL server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Sql {
     Postgres,
     Mysql,
 }
 
-/// One row of a table of cases.
+/// A case: stored rows and the expected result.
 pub(crate) struct Case {
     pub(crate) what: &'static str,
-    /// Statements that store it. `T-40m` is 40 minutes ago on the server's clock, in the type that the system uses.
+    /// Statements that store the rows. `T-40m` is 40 minutes ago on the clock of the server, in the type of the system.
     pub(crate) rows: &'static str,
     pub(crate) lease: &'static str,
-    /// Further keys of the configuration's `defaults`.
+    /// Further keys of `defaults`.
     pub(crate) limits: &'static str,
     /// Further keys of the source.
     pub(crate) source: &'static str,
-    /// State and reason.
+    /// The expected state and reason.
     pub(crate) says: &'static str,
 }
 
@@ -29,18 +29,18 @@ pub(crate) const fn case(what: &'static str, rows: &'static str, lease: &'static
     Case { what, rows, lease, limits: "", source: "", says }
 }
 
-/// A system whose tables are in a database.
+/// A system with its tables in a database.
 pub(crate) struct System {
     pub(crate) preset: &'static str,
     pub(crate) sql: Sql,
     pub(crate) database: Database,
-    /// What a time is, as an expression of the seconds until then.
+    /// The SQL of a time, given an expression of the seconds until then.
     pub(crate) time: fn(Sql, i64) -> String,
     schema: String,
 }
 
 impl System {
-    /// The system with its tables, which these statements make, and nothing in them.
+    /// The system with empty tables, made by statements.
     pub(crate) fn new(preset: &'static str, sql: Sql, schema: &[&str], time: fn(Sql, i64) -> String) -> Self {
         let database = match sql {
             Sql::Postgres => servers::postgres().database(),
@@ -51,7 +51,7 @@ impl System {
         Self { preset, sql, database, time, schema }
     }
 
-    /// The same, with nothing stored, in another database.
+    /// The same system with empty tables in another database.
     pub(crate) fn moved_to(self, database: Database) -> Self {
         database.execute(&self.schema);
         Self { database, ..self }
@@ -62,7 +62,7 @@ impl System {
         made.filter_map(|rest| rest.split_once(' ').filter(|(_, rest)| rest.starts_with('(')).map(|(name, _)| name))
     }
 
-    /// Empties the tables and stores this, in a session whose clock shows UTC.
+    /// Empties the tables and runs statements in a UTC session.
     pub(crate) fn store(&self, rows: &str) {
         let zone = match self.sql {
             Sql::Postgres => "SET timezone = 'UTC';\n",
@@ -73,7 +73,7 @@ impl System {
         self.database.execute(&format!("{zone}{empty}{}{end}", self.timed(rows)));
     }
 
-    /// The statements with their times in SQL.
+    /// Statements with their times replaced by SQL.
     pub(crate) fn timed(&self, rows: &str) -> String {
         let mut parts = rows.split("T-").map(|part| ("T-", part));
         let mut timed = parts.next().unwrap().1.to_owned();
@@ -95,7 +95,7 @@ impl System {
         later(timed)
     }
 
-    /// SourceReader at the source, configured with further keys for the source and for `defaults`.
+    /// A reader of the source, with further keys of the source and of `defaults`.
     pub(crate) fn reader(&self, source: &str, limits: &str) -> SourceReader {
         let limits = if limits.is_empty() { "stall_after: 5m".to_owned() } else { limits.to_owned() };
         let file = format!("defaults: {{ {limits} }}");
@@ -103,7 +103,7 @@ impl System {
         SourceReader::at(&configuration(self.preset, url, password, source, &file))
     }
 
-    /// Stores each case and checks what is said of it.
+    /// Stores each case and checks the state and reason.
     pub(crate) fn check(&self, cases: &[Case]) {
         let wrong: Vec<String> = cases
             .iter()
@@ -117,7 +117,7 @@ impl System {
     }
 }
 
-/// The length of time that a text begins with, such as `40m`, and the rest.
+/// The duration at the beginning of a text, such as `40m`, and the rest.
 fn seconds(text: &str) -> (i64, &str) {
     let digits = text.find(|letter: char| !letter.is_ascii_digit()).unwrap_or(text.len());
     let number: i64 = text[..digits].parse().unwrap_or_else(|_| panic!("no time: {text}"));
@@ -131,7 +131,7 @@ fn seconds(text: &str) -> (i64, &str) {
     (number * unit, &text[digits + 1..])
 }
 
-/// A time with a zone, or as UTC where there is none.
+/// A time with a zone, or in UTC if the server has no such type.
 pub(crate) fn with_zone(sql: Sql, seconds: i64) -> String {
     match sql {
         Sql::Postgres => format!("(now() + interval '{seconds} seconds')"),

@@ -16,7 +16,7 @@ fn printed(arguments: &[&str]) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// With `UPDATE_GOLDEN=1` the expected texts are written anew.
+/// `UPDATE_GOLDEN=1` writes the expected texts.
 #[test]
 fn every_preset_is_listed_and_printed_as_it_was() {
     let mut pages = vec![("presets.txt".to_owned(), printed(&[]))];

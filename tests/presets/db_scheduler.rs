@@ -94,7 +94,7 @@ fn task_name_without_rows_is_unknown() {
     }
 }
 
-/// Of several that hold rows of one name, none is given the heartbeat of another.
+/// If several instances hold rows of one name, each keeps its own heartbeat.
 #[test]
 fn the_holder_is_the_one_whose_heartbeat_is_the_newest() {
     let token = |tasks: &System, rows: &str| {

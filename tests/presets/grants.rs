@@ -10,7 +10,7 @@ use super::cases::{Sql, System};
 use super::source_reader::{SourceReader, configuration};
 use super::{db_scheduler, quartz, river, shedlock};
 
-/// Each statement of what is printed, for a role of this name.
+/// The printed statements for a role.
 fn grants(system: &System, variant: Option<&str>, role: &str) -> Vec<String> {
     let store = match system.sql {
         Sql::Postgres => "postgres",
@@ -76,8 +76,8 @@ fn the_rights_that_a_preset_prints_are_enough_and_each_is_needed() {
     }
 }
 
-/// What `lease-exporter presets` prints, with the words in capitals replaced: it makes the user too, and finds the tables
-/// in their schema.
+/// The output of `lease-exporter presets` with its placeholders replaced. It also creates the user, and sets the schema
+/// of the tables.
 #[test]
 fn the_rights_are_printed_as_statements_that_run_as_they_are() {
     for system in [river::system(), quartz::system(Sql::Postgres), quartz::system(Sql::Mysql)] {
@@ -87,7 +87,7 @@ fn the_rights_are_printed_as_statements_that_run_as_they_are() {
             Sql::Mysql => ("mysql", ""),
         };
         if system.sql == Sql::Postgres {
-            // Nothing in them is found by chance, or may be used by everyone.
+            // Neither the search path nor rights of PUBLIC give access.
             system
                 .database
                 .execute("ALTER SCHEMA public RENAME TO inner_schema; REVOKE ALL ON SCHEMA inner_schema FROM PUBLIC;");
@@ -119,7 +119,7 @@ fn the_rights_are_printed_as_statements_that_run_as_they_are() {
     }
 }
 
-/// What a scheduler hands to its jobs is nobody's business.
+/// The reader must not see the arguments of jobs.
 #[test]
 fn no_granted_right_reads_the_arguments_of_jobs() {
     for (system, payload) in [

@@ -6,13 +6,13 @@ use lease_exporter::preset::Preset;
 use super::servers::{self, Keyspace};
 use super::source_reader::{SourceReader, configuration};
 
-/// The keys of one RedBeat.
+/// The keys of a RedBeat instance.
 struct Beat {
     keys: Keyspace,
     prefix: &'static str,
 }
 
-/// A limit short enough to wait for.
+/// A short `stall_after`, so that the test can wait for it.
 const SHORT: &str = "stall_after: 1s";
 
 impl Beat {
@@ -24,7 +24,7 @@ impl Beat {
         format!("{}:{name}", self.prefix)
     }
 
-    /// The lock, with as many seconds left; without an end for none.
+    /// Writes the lock with a TTL in seconds, or without one.
     fn lock(&self, left: Option<u32>) {
         let (key, left) = (self.key("lock"), left.map(|left| left.to_string()));
         let mut words = vec!["SET", &key, "903ff3bcec5911f1978602fc00000001"];
@@ -34,7 +34,7 @@ impl Beat {
         self.keys.command(&words);
     }
 
-    /// An entry of the schedule, due in so many seconds.
+    /// Writes an entry of the schedule that is due in some seconds.
     fn due_in(&self, entry: &str, seconds: i64) {
         let now: i64 = self.keys.command(&["TIME"]).lines().next().unwrap().parse().unwrap();
         self.keys.command(&["ZADD", &self.key("schedule"), &(now + seconds).to_string(), entry]);
@@ -69,7 +69,7 @@ fn beat_that_reschedules_its_entries_is_active_whatever_is_queued() {
     assert_eq!(reader.says("app"), "active progressing");
 }
 
-/// Whatever happens to a schedule other than that its first entry is put off.
+/// Changes of the schedule other than moving its first entry.
 #[test]
 fn stuck_beat_stays_stalled_whatever_is_added_removed_or_deleted() {
     let beat = Beat::new("redbeat:");
@@ -179,7 +179,7 @@ fn the_rights_that_the_preset_prints_are_enough_and_no_key_of_others_is_among_th
     });
     let words: Vec<&str> = words.collect();
     let rights = words.iter().filter(|word| word.starts_with('+'));
-    // Redis 7 is asked when a key expires; those before it, how long it has left.
+    // Redis 7 returns the expiry of a key; earlier versions return the remaining TTL only.
     for left_out in rights.filter(|right| **right != "+pttl") {
         beat.keys.command(&["ACL", "SETUSER", beat.keys.reader(), "reset"]);
         let fewer: Vec<&str> = words.iter().copied().filter(|word| word != left_out).collect();

@@ -157,7 +157,7 @@ fn the_epoch_is_the_election_and_the_holder_a_token() {
     assert!((3.0..10.0).contains(&age), "{age}");
 }
 
-/// What the leader was seen to do counts on when River has deleted the jobs that show it.
+/// Observed progress still counts after River has deleted the jobs that proved it.
 #[test]
 fn a_leader_whose_finished_jobs_were_deleted_is_idle() {
     let river = system();
@@ -171,7 +171,7 @@ fn a_leader_whose_finished_jobs_were_deleted_is_idle() {
     assert_eq!(reader.says("river"), "idle nothing_due");
 }
 
-/// A standby has the jobs and not the leader, whose table is not logged.
+/// A standby has the jobs but not the leader, because the table of the leader is unlogged.
 #[test]
 fn on_a_standby_the_leader_is_unknown_not_absent() {
     let primary = servers::Server::start(servers::Kind::Postgres, &[]);

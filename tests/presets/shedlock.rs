@@ -92,8 +92,8 @@ fn times_of_another_zone_are_read_by_the_zone_that_is_declared() {
     }
 }
 
-/// An application in Tokyo that writes UTC into a TIMESTAMP: the server takes it for Tokyo's time, and gives it back so
-/// in sessions of Tokyo alone.
+/// An application in Tokyo writes UTC into a TIMESTAMP column. The server reads it as Tokyo time, and returns the written
+/// value only in Tokyo sessions.
 #[test]
 fn utc_written_from_a_session_of_another_zone_reads_right_in_that_zone_alone() {
     let shedlock = system(Sql::Mysql);

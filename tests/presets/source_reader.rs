@@ -11,16 +11,16 @@ use lease_exporter::store::{ReadError, Store};
 use tokio::runtime::Runtime;
 use tokio::time::Instant;
 
-/// A source that is looked at now and then.
+/// A source and its tracker.
 pub(crate) struct SourceReader {
     runtime: Runtime,
     store: Box<dyn Store>,
     evaluator: SourceEvaluator,
-    /// How much later than it is the exporter believes to be.
+    /// The offset of the tracker's clock.
     ahead: Duration,
 }
 
-/// The configuration of one source, with further lines for the source and for the file.
+/// The configuration of one source, with further lines of the source and of the file.
 pub(crate) fn configuration(preset: &str, url: &str, password_file: &Path, source: &str, file: &str) -> String {
     format!(
         "sources:\n  - name: app\n    store: {url}\n    password_file: {}\n    preset: {preset}\n    timeout: 30s\n    \
@@ -30,7 +30,7 @@ pub(crate) fn configuration(preset: &str, url: &str, password_file: &Path, sourc
 }
 
 impl SourceReader {
-    /// None yet, at the only source of this configuration.
+    /// A reader of the only source of a configuration, before its first reading.
     pub(crate) fn at(configuration: &str) -> Self {
         let config = Config::parse(configuration, "config.yml", Path::new("/"), Families { all: &[], of_alerts: &[] });
         let source = config.unwrap_or_else(|error| panic!("{error}\n{configuration}")).sources.remove(0);
@@ -43,12 +43,12 @@ impl SourceReader {
         Self { runtime, store, evaluator, ahead: Duration::ZERO }
     }
 
-    /// Lets time pass for the exporter alone. What is stored must be made older by as much.
+    /// Advances the clock of the tracker. Stored times must be made older by the same length.
     pub(crate) fn later(&mut self, by: Duration) {
         self.ahead += by;
     }
 
-    /// SourceReader once.
+    /// Reads the source once.
     pub(crate) fn look(&mut self) -> Result<SourceSnapshot, ReadError> {
         let now = || clock::monotonic() + self.ahead;
         let began = now();
@@ -58,7 +58,7 @@ impl SourceReader {
         Ok(self.evaluator.evaluate(Reading { interval, ..reading }, Duration::ZERO))
     }
 
-    /// SourceReader once and says the state and the reason of a lease, `none` if it does not show.
+    /// Reads the source once and returns the state and reason of a lease, or `none` if it is not shown.
     pub(crate) fn says(&mut self, lease: &str) -> String {
         let snapshot = self.look().unwrap_or_else(|error| panic!("{}: {error}", error.failure()));
         let rejected = snapshot.health.rejected_now.total();
@@ -69,7 +69,7 @@ impl SourceReader {
         }
     }
 
-    /// SourceReader until this is said of a lease, for half a minute at the most.
+    /// Reads the source until a lease has this state and reason, for at most half a minute.
     pub(crate) fn until(&mut self, lease: &str, says: &str) {
         const PAUSE: Duration = Duration::from_millis(100);
         let mut said = String::new();

@@ -7,7 +7,7 @@ use super::{airflow, db_scheduler, quartz, river, shedlock};
 
 const ZONES: [&str; 2] = ["Asia/Tokyo", "America/Los_Angeles"];
 
-/// Every preset of a server, with its cases.
+/// The presets of servers with their cases.
 fn systems(sql: Sql) -> Vec<(System, &'static [Case])> {
     let mut systems = vec![
         (shedlock::system(sql), shedlock::CASES),

@@ -29,7 +29,7 @@ fn table(database: &Database, other: (&str, &str, &str)) {
     database.execute(&format!("CREATE OR REPLACE TABLE hostile ({types}); INSERT INTO hostile SELECT {values}"));
 }
 
-/// Puts in a row of this name that is sound but for these columns.
+/// Inserts a row that is valid except for the given columns.
 fn add(database: &Database, lease: &str, changes: &str) {
     database.execute(&format!(
         "SET sql_mode = ''; CREATE TEMPORARY TABLE made AS SELECT * FROM hostile WHERE lease = 'sound'; \

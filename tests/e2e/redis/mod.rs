@@ -31,7 +31,7 @@ fn config(keyspace: &Keyspace, more: &str, keys: &str) -> String {
     config_at(keyspace.url(), &format!("password_file: {}\n{more}", keyspace.password_file().display()), keys)
 }
 
-/// What a look at a source comes to when it cannot be read: the reason, and what is told.
+/// The reason and the message of a failed reading.
 fn refused(folder: &Path, yaml: &str) -> String {
     let check = check(folder, yaml);
     assert_eq!(check.code, Some(2), "{yaml}{}", check.all());
