@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_lazy_body_makes_each_piece_when_it_is_asked_for_and_says_what_it_keeps_alive() {
+    async fn a_lazy_body_makes_each_chunk_when_it_is_polled_and_reports_what_it_retains() {
         let reading = Arc::new(["first\n", "", "second\n"]);
         let retained = Retained { id: Arc::as_ptr(&reading).addr(), bytes: 14 };
         let of_body = Arc::clone(&reading);
@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_body_that_is_made_retains_its_pieces_and_knows_its_length() {
+    async fn a_ready_body_retains_its_chunks_and_knows_its_length() {
         let piece = Bytes::from(vec![b'x'; 100]);
         let body = ResponseBody::from(vec![piece.clone(), Bytes::new(), piece.clone()]);
         let retained = Retained { id: piece.as_ptr().addr(), bytes: 100 };

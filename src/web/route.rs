@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn a_query_names_sources_and_everything_else_in_it_is_ignored() {
+    fn a_query_selects_sources_and_other_parameters_are_ignored() {
         let named = |names: &[&str]| SourceSelection::Named(names.iter().map(|&name| name.to_owned()).collect());
         for (query, chosen) in [
             ("", SourceSelection::All),
@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn a_path_names_a_source_and_a_lease_whatever_characters_that_has() {
+    fn a_path_names_a_source_and_a_lease_with_any_characters() {
         for (path, named) in [
             ("documents/planner", Some(("documents", "planner"))),
             ("k8s/kube-system/scheduler", Some(("k8s", "kube-system/scheduler"))),

@@ -42,7 +42,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_scrape_timeout_less_a_reserve_or_else_the_default() {
+    fn the_timeout_is_the_scrape_timeout_less_a_reserve_or_the_default() {
         let timeout = ScrapeTimeout { default: Duration::from_secs(10), max: Duration::from_secs(60) };
         for (header, millis) in [
             (None, 10_000),
@@ -72,7 +72,7 @@ mod tests {
     }
 
     #[test]
-    fn a_header_that_is_no_text_is_ignored_and_the_default_is_capped_too() {
+    fn a_header_that_is_not_text_is_ignored_and_the_maximum_applies_to_the_default() {
         let timeout = ScrapeTimeout { default: Duration::from_secs(10), max: Duration::from_secs(2) };
         let mut headers = HeaderMap::new();
         headers.insert(HEADER, HeaderValue::from_bytes(b"\xff1").unwrap());

@@ -1,4 +1,4 @@
-//! The server over real sockets.
+//! Tests of the server with real sockets.
 
 mod choices;
 mod client;
@@ -41,7 +41,7 @@ impl Server {
         Self { address, shutdown, task }
     }
 
-    /// One that goes by a web configuration.
+    /// A server with a web configuration.
     async fn watched(file: &Path, limits: Limits) -> Self {
         let watched = WebConfigWatcher::new(file).unwrap();
         let router = Router::new(Arc::new(Fake::plain()), Settings::default());

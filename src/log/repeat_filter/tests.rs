@@ -23,7 +23,7 @@ fn shown<L>(said: Vec<FilteredLine<L>>) -> Vec<(L, u64)> {
 }
 
 #[test]
-fn each_kind_is_said_at_once_and_then_the_latest_once_a_period() {
+fn each_kind_of_line_is_written_at_once_and_then_the_latest_once_per_period() {
     let mut repeats = RepeatFilter::new(MINUTE);
     assert_eq!(take(&mut repeats, 0, "bad"), [("bad", 0)]);
     assert_eq!(repeats.next_due(), None, "nothing is held back");
@@ -41,7 +41,7 @@ fn each_kind_is_said_at_once_and_then_the_latest_once_a_period() {
 }
 
 #[test]
-fn another_line_is_said_at_once_and_no_older_one_after_it() {
+fn a_different_line_is_written_at_once_and_no_older_line_after_it() {
     let mut repeats = RepeatFilter::new(MINUTE);
     take(&mut repeats, 0, "refused");
     assert_eq!(take(&mut repeats, 1, "refused"), []);
@@ -63,7 +63,7 @@ fn one_source_does_not_hold_back_another() {
 }
 
 #[test]
-fn what_somebody_asked_for_is_said_each_time_up_to_a_limit() {
+fn repeatable_lines_are_written_each_time_up_to_a_limit() {
     let mut repeats = RepeatFilter::new(MINUTE);
     let mut said = 0;
     for _ in 0..150 {
@@ -74,7 +74,7 @@ fn what_somebody_asked_for_is_said_each_time_up_to_a_limit() {
 }
 
 #[test]
-fn sources_and_lines_without_end_take_no_more_than_some_memory_and_some_lines() {
+fn memory_and_output_are_bounded_for_any_number_of_sources_and_lines() {
     let mut repeats = RepeatFilter::new(MINUTE);
     let mut said = 0;
     for number in 0..20_000_u64 {
@@ -103,7 +103,7 @@ proptest! {
         let mut last = HashMap::new();
         for (number, (gap, source, kind)) in events.iter().copied().enumerate() {
             let next = now + Duration::from_millis(gap);
-            // What waits is written when it is due, as the journal does.
+            // Held lines are written when they are due, as by the layer.
             while let Some(due) = repeats.next_due().filter(|due| *due <= next) {
                 said.extend(repeats.take_due(due).into_iter().map(|one| (due, one.line, one.suppressed)).map(unhashed));
             }
@@ -126,7 +126,7 @@ proptest! {
         }
         for (source, kind) in (0..3).flat_map(|source| (0..4).map(move |kind| (source, kind))) {
             let times: Vec<_> = said.iter().filter(|(_, line, _)| (line.0, line.1) == (source, kind)).map(|(at, ..)| *at).collect();
-            // Once in each period, and periods follow each other.
+            // Once in each period.
             for three in times.windows(3) {
                 prop_assert!(three[2] - three[0] >= MINUTE, "{:?}", times);
             }
@@ -134,7 +134,7 @@ proptest! {
     }
 }
 
-/// What happened: the same as another if it is of the same kind.
+/// An event; two events of the same kind are equal.
 #[derive(Clone, Copy, Debug)]
 struct Event {
     source: usize,

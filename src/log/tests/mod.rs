@@ -12,7 +12,7 @@ use crate::expose::is_invisible;
 
 mod reader;
 
-/// Sends what is written, as it is written.
+/// Sends each write to a channel.
 struct Sent(Sender<String>);
 
 impl Write for Sent {
@@ -26,10 +26,10 @@ impl Write for Sent {
     }
 }
 
-/// What is written while this is done.
+/// The lines written by a function.
 fn written(level: Level, format: Format, act: impl FnOnce()) -> Vec<String> {
     let (sender, receiver) = channel();
-    // Ended here, so that it sends no more.
+    // Dropping the subscriber ends the channel.
     tracing::subscriber::with_default(super::to(Sent(sender), level, format), act);
     receiver.try_iter().collect()
 }
@@ -40,7 +40,7 @@ fn line(format: Format, act: impl FnOnce()) -> String {
     lines.remove(0)
 }
 
-/// What is left of a text once it was logged.
+/// A text as it is parsed back from the log.
 fn shown(text: &str) -> String {
     text.chars().map(|c| if is_invisible(c) && u32::from(c) > 0xffff { '\u{fffd}' } else { c }).collect()
 }
@@ -49,7 +49,7 @@ fn of_json(line: &str) -> serde_json::Map<String, serde_json::Value> {
     serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {line}"))
 }
 
-/// Says a text in every way that a field can have.
+/// Logs a text in every kind of field.
 fn say(text: &str) {
     let error = io::Error::other(text.to_owned());
     warn!(text, shown = %text, debug = ?text, error = &error as &dyn std::error::Error, "{text}");
@@ -92,7 +92,7 @@ proptest! {
 }
 
 #[test]
-fn what_would_forge_a_line_or_a_key_is_read_as_it_was() {
+fn text_that_tries_to_forge_a_line_or_key_is_parsed_unchanged() {
     for text in [
         "",
         "null",
@@ -112,7 +112,7 @@ fn what_would_forge_a_line_or_a_key_is_read_as_it_was() {
 }
 
 #[test]
-fn a_line_says_when_and_how_much_it_matters_and_is_easy_to_read() {
+fn a_line_has_timestamp_level_message_and_unquoted_simple_values() {
     let of =
         |format| line(format, || info!(source = "jobs", count = 3_u64, less = -1_i64, yes = true, empty = "", "told"));
     let logfmt = of(Format::Logfmt);
@@ -129,7 +129,7 @@ fn a_line_says_when_and_how_much_it_matters_and_is_easy_to_read() {
 }
 
 #[test]
-fn no_two_values_have_one_key_and_no_key_is_what_a_reader_does_not_take() {
+fn keys_are_unique_and_valid() {
     let act = || {
         info!(
             level = "a",
@@ -150,7 +150,7 @@ fn no_two_values_have_one_key_and_no_key_is_what_a_reader_does_not_take() {
 }
 
 #[test]
-fn a_long_text_is_cut_and_says_by_how_much() {
+fn a_long_text_is_cut_and_states_the_missing_bytes() {
     for letter in ["x", "é", "\u{1b}", "\""] {
         let text = letter.repeat(1_000_000 / letter.len());
         for format in [Format::Logfmt, Format::Json] {
@@ -170,7 +170,7 @@ fn a_long_text_is_cut_and_says_by_how_much() {
 }
 
 #[test]
-fn a_level_leaves_out_what_is_below_it_and_libraries_are_left_out_at_all_of_them() {
+fn events_below_the_level_and_of_libraries_are_not_logged() {
     let act = || {
         debug!("debug");
         info!("info");
@@ -188,7 +188,7 @@ fn a_level_leaves_out_what_is_below_it_and_libraries_are_left_out_at_all_of_them
 }
 
 #[test]
-fn the_same_is_said_once_but_each_time_if_somebody_asked_for_it() {
+fn a_repeated_event_is_logged_once_unless_it_reports_an_operation() {
     let lines = written(Level::Info, Format::Logfmt, || {
         for _ in 0..5 {
             info!(source = "a", "again");
@@ -197,12 +197,12 @@ fn the_same_is_said_once_but_each_time_if_somebody_asked_for_it() {
         }
     });
     let count = |part: &str| lines.iter().filter(|line| line.contains(part)).count();
-    // What was asked for is told of no source, and so is a story of its own.
+    // Reported operations have no source, so they are a separate subject.
     assert_eq!((count("source=a"), count("source=b"), count("msg=done")), (1, 1, 5), "{lines:?}");
 }
 
 #[test]
-fn what_was_held_back_is_written_though_nothing_more_happens() {
+fn a_held_line_is_written_without_further_events() {
     let (sender, receiver) = channel();
     let log = LogLayer::with_period(Sent(sender), Level::Info, Format::Logfmt, Duration::from_millis(20));
     tracing::subscriber::with_default(tracing_subscriber::registry().with(log), || {
@@ -210,7 +210,7 @@ fn what_was_held_back_is_written_though_nothing_more_happens() {
             warn!(source = "a", "bad");
             info!(source = "a", number, "good");
         }
-        // Ten more, so that there is something to hold back.
+        // Ten more, so that lines are held back.
         (0..10).for_each(|_| info!(source = "a", number = 2_u64, "good"));
     });
     let mut total = 0;
@@ -227,7 +227,7 @@ fn what_was_held_back_is_written_though_nothing_more_happens() {
 }
 
 #[test]
-fn what_was_held_back_is_written_at_the_end() {
+fn held_lines_are_written_at_the_end() {
     let (sender, receiver) = channel();
     let log = LogLayer::new(Sent(sender), Level::Info, Format::Logfmt);
     tracing::subscriber::with_default(tracing_subscriber::registry().with(log.clone()), || {

@@ -1,5 +1,5 @@
-//! A reader of logfmt by the rules of go-logfmt's decoder, at its strictest: of what its versions do differently, the one
-//! that refuses more. What is quoted has to be taken by both JSON and Go's `strconv.Unquote`.
+//! A logfmt parser with the rules of go-logfmt's decoder; where versions differ, the stricter rule. Quoted values must be valid in
+//! both JSON and Go's `strconv.Unquote`.
 
 /// The pairs of one line, without its newline.
 pub(super) fn pairs(line: &str) -> Result<Vec<(String, String)>, String> {
@@ -48,7 +48,7 @@ fn quoted(text: &str) -> Result<(String, &str), String> {
                         let code = u32::from_str_radix(&digits, 16).map_err(|_| format!("no digits: {digits}"))?;
                         char::from_u32(code).ok_or_else(|| format!("half a pair: {digits}"))?
                     }
-                    // What is left either JSON or Go does not know.
+                    // Other escapes are unknown to JSON or to Go.
                     _ => return Err(format!("no such escape: \\{escape}")),
                 });
             }
@@ -60,7 +60,7 @@ fn quoted(text: &str) -> Result<(String, &str), String> {
 }
 
 #[test]
-fn the_reader_refuses_what_go_does() {
+fn the_test_parser_rejects_what_go_rejects() {
     assert_eq!(pairs("a=1 b=\"x \\\"y\\\" \\u00e9\" c=\"\"").unwrap().len(), 3);
     for line in
         ["a=it's", "a=\"\\'\"", "a=\"\\0\"", "a=\"\\u{1b}\"", "a=\"x", "=1", "a=b=c", "a", "a=\"\\ud83d\"", "a=\"x\"y"]

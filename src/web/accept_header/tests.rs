@@ -20,7 +20,7 @@ fn said(lines: &[&str]) -> Vec<String> {
 }
 
 #[test]
-fn a_list_is_its_members_with_what_they_say() {
+fn a_list_is_parsed_into_members_with_parameters_and_quality() {
     assert_eq!(of(&[]), None);
     assert_eq!(of(&[b""]), Some(Vec::new()));
     assert_eq!(said(&["gzip"]), ["gzip [] 1000"]);
@@ -31,14 +31,14 @@ fn a_list_is_its_members_with_what_they_say() {
 }
 
 #[test]
-fn a_line_that_is_no_text_is_as_if_it_were_not_there() {
+fn a_header_line_that_is_not_text_is_ignored() {
     let members = of(&[b"a\xff", b"b"]).unwrap();
     assert_eq!(members.len(), 1);
     assert_eq!(members[0].name, "b");
 }
 
 #[test]
-fn a_quality_is_a_number_up_to_one_and_what_has_another_is_not_there() {
+fn a_member_with_an_invalid_quality_is_left_out() {
     for (text, quality) in [
         ("1", Some(1_000)),
         ("1.000", Some(1_000)),

@@ -5,7 +5,7 @@ use hyper::header::HeaderValue;
 use super::*;
 use crate::web::config::{Users, WebConfig};
 
-/// Users of two costs. bcrypt of the least cost takes a millisecond or so.
+/// Users with two bcrypt costs. The lowest cost takes about a millisecond.
 fn users() -> Users {
     let hash = |password: &str, cost| bcrypt::hash_with_salt(password, cost, *b"sixteen bytes ok").unwrap().to_string();
     let text = format!("basic_auth_users:\n  one: {}\n  two: {}\n", hash("right", 4), hash("also right", 5));
@@ -36,7 +36,7 @@ fn checked(login: &BasicAuth) -> usize {
 }
 
 #[tokio::test]
-async fn only_the_right_password_of_a_user_is_let_in() {
+async fn only_the_right_password_of_a_user_is_accepted() {
     let (users, login) = (users(), login());
     for (user, password, verdict) in [
         ("one", "right", LoginResult::Accepted),
@@ -55,7 +55,7 @@ async fn only_the_right_password_of_a_user_is_let_in() {
 }
 
 #[tokio::test]
-async fn a_user_and_nobody_cost_the_same_number_of_checks() {
+async fn known_and_unknown_users_cost_the_same_number_of_comparisons() {
     let users = users();
     for (user, password) in [("one", "wrong"), ("two", "wrong"), ("nobody", "wrong"), ("", "wrong")] {
         let login = login();
@@ -73,7 +73,7 @@ async fn a_user_and_nobody_cost_the_same_number_of_checks() {
 }
 
 #[test]
-fn nobody_is_checked_against_what_some_user_is_and_always_the_same() {
+fn an_unknown_user_is_always_compared_with_the_same_existing_hash() {
     let (users, login) = (users(), login());
     let of = |name: &str| users.decoy_hash(login.decoy_number(name.as_bytes())).to_owned();
     let hashes: std::collections::BTreeSet<_> = (0..50).map(|n| of(&format!("nobody{n}"))).collect();
@@ -83,7 +83,7 @@ fn nobody_is_checked_against_what_some_user_is_and_always_the_same() {
 }
 
 #[tokio::test]
-async fn who_says_nothing_that_can_be_read_costs_nothing() {
+async fn unreadable_credentials_cost_no_comparison() {
     let (users, login) = (users(), login());
     let unreadable = ["", "Basic", "Basic ", "Basic !!!", "Basic b25l", "Bearer b25lOnJpZ2h0", "Basicb25lOnJpZ2h0"];
     for headers in unreadable.map(header).into_iter().chain([HeaderMap::new()]) {
@@ -94,13 +94,13 @@ async fn who_says_nothing_that_can_be_read_costs_nothing() {
 }
 
 #[tokio::test]
-async fn a_password_longer_than_bcrypt_looks_at_is_refused() {
+async fn a_password_longer_than_bcrypt_supports_is_rejected() {
     let (users, login) = (users(), login());
     assert_eq!(login.check(&users, &basic("one", &"right".repeat(20)), peer(1)).await, LoginResult::Rejected);
 }
 
 #[tokio::test]
-async fn many_at_once_with_the_same_password_cost_one_check() {
+async fn simultaneous_logins_with_the_same_password_cost_one_comparison() {
     let (users, login) = (Arc::new(users()), Arc::new(login()));
     let asking: Vec<_> = (0..200)
         .map(|_| {
@@ -115,7 +115,7 @@ async fn many_at_once_with_the_same_password_cost_one_check() {
 }
 
 #[tokio::test]
-async fn one_who_guesses_keeps_a_user_from_elsewhere_waiting_for_few_checks_alone() {
+async fn a_guessing_peer_delays_a_user_elsewhere_by_few_comparisons() {
     let (users, login) = (Arc::new(users()), Arc::new(login()));
     let guess = |guess: usize| {
         let (users, login) = (Arc::clone(&users), Arc::clone(&login));
@@ -142,7 +142,7 @@ async fn one_who_guesses_keeps_a_user_from_elsewhere_waiting_for_few_checks_alon
 }
 
 #[tokio::test]
-async fn a_first_login_comes_before_all_but_one_guess_however_many_guess() {
+async fn a_first_login_waits_for_at_most_one_guess_of_many_suspects() {
     let (users, login) = (Arc::new(users()), Arc::new(login()));
     let guess = |from: u8, guess: usize| {
         let (users, login) = (Arc::clone(&users), Arc::clone(&login));
@@ -170,7 +170,7 @@ async fn a_first_login_comes_before_all_but_one_guess_however_many_guess() {
 }
 
 #[tokio::test]
-async fn guesses_are_forgotten_in_time_and_push_out_no_user() {
+async fn the_cache_of_rejected_logins_is_bounded_and_evicts_no_user() {
     let (users, login) = (users(), login());
     login.check(&users, &basic("one", "right"), peer(1)).await;
     for guess in 0..CACHE_SIZE + 10 {
@@ -184,7 +184,7 @@ async fn guesses_are_forgotten_in_time_and_push_out_no_user() {
 }
 
 #[test]
-fn another_hash_is_another_verdict_and_parts_do_not_run_into_each_other() {
+fn the_login_digest_depends_on_the_hash_and_separates_its_parts() {
     let login = login();
     assert_ne!(login.login_digest(b"a", "h1", b"p"), login.login_digest(b"a", "h2", b"p"));
     assert_ne!(login.login_digest(b"ab", "c", b"d"), login.login_digest(b"a", "bc", b"d"));

@@ -81,7 +81,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_burst_and_then_one_each_interval() {
+    fn the_bucket_allows_a_burst_and_then_one_request_per_interval() {
         let ms = Duration::from_millis;
         let mut bucket = TokenBucket::new(RateLimit { interval: ms(100), burst: 3 });
         let allowed: Vec<_> = [1000, 1000, 1000, 1000, 1050, 1100, 1100, 1250, 1300, 9000, 9000, 9000, 9000]

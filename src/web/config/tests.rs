@@ -13,7 +13,7 @@ use crate::fixtures::{assert_expected, fixtures};
 
 const CANARY: &str = "planted";
 
-/// A folder with a pair `server.pem` and `server.key`, an authority `ca.pem`, and the key of somebody else.
+/// A folder with a pair `server.pem` and `server.key`, an authority `ca.pem`, and an unrelated key.
 pub(super) fn folder() -> TempDir {
     let folder = tempfile::tempdir().unwrap();
     let put = |name: &str, content: &str| fs::write(folder.path().join(name), content).unwrap();
@@ -35,7 +35,7 @@ pub(super) fn folder() -> TempDir {
     folder
 }
 
-/// A certificate that is an authority, signed by itself, and its key.
+/// A self-signed certificate of an authority, and its key.
 pub(super) fn own_authority(change: impl FnOnce(&mut CertificateParams)) -> (String, String) {
     let key = KeyPair::generate().unwrap();
     let mut params = CertificateParams::new(vec!["first.example".to_owned()]).unwrap();
@@ -49,7 +49,7 @@ pub(super) fn parse(text: &str, name: &str, folder: &Path) -> Result<WebConfig, 
 }
 
 #[test]
-fn every_good_file_is_taken() {
+fn every_good_file_is_accepted() {
     let folder = folder();
     for path in fixtures("web-config", "good-") {
         let name = path.file_name().unwrap().to_str().unwrap();
@@ -59,9 +59,9 @@ fn every_good_file_is_taken() {
     }
 }
 
-/// With `UPDATE_GOLDEN=1` the expected texts are written anew.
+/// `UPDATE_GOLDEN=1` writes the expected texts.
 #[test]
-fn every_bad_file_is_refused_with_the_text_beside_it_and_no_secret() {
+fn every_bad_file_is_rejected_with_the_expected_text_and_no_secret() {
     let folder = folder();
     for path in fixtures("web-config", "bad-") {
         let name = path.file_name().unwrap().to_str().unwrap();
@@ -74,7 +74,7 @@ fn every_bad_file_is_refused_with_the_text_beside_it_and_no_secret() {
 }
 
 #[test]
-fn everything_given_arrives_and_nothing_secret_can_be_shown() {
+fn all_settings_are_converted_and_debug_output_has_no_secret() {
     let folder = folder();
     let path = fixtures("web-config", "good-full").remove(0);
     let config = parse(&fs::read_to_string(path).unwrap(), "good-full.yml", folder.path()).unwrap();
@@ -90,7 +90,7 @@ fn everything_given_arrives_and_nothing_secret_can_be_shown() {
 }
 
 #[test]
-fn a_pair_may_stand_in_the_file_itself() {
+fn the_certificate_and_key_can_be_inline() {
     let folder = folder();
     let inline = |name: &str| {
         let pem = fs::read_to_string(folder.path().join(name)).unwrap();
@@ -107,7 +107,7 @@ fn a_pair_may_stand_in_the_file_itself() {
 }
 
 #[test]
-fn a_new_certificate_has_access_of_the_old_one_and_other_clients_do_not() {
+fn a_new_certificate_keeps_the_access_and_another_authority_does_not() {
     let (folder, other) = (folder(), self::folder());
     let tls = |text: &str, folder: &TempDir| parse(text, "x.yml", folder.path()).unwrap().tls.unwrap();
     let plain = "tls_server_config: {cert_file: server.pem, key_file: server.key}";
@@ -119,7 +119,7 @@ fn a_new_certificate_has_access_of_the_old_one_and_other_clients_do_not() {
 }
 
 #[test]
-fn a_pipe_that_nobody_writes_to_is_not_waited_for_without_end() {
+fn reading_a_pipe_without_a_writer_times_out() {
     let folder = folder();
     let pipe = folder.path().join("web.yml");
     rustix::fs::mknodat(rustix::fs::CWD, &pipe, rustix::fs::FileType::Fifo, 0o600.into(), 0).unwrap();
@@ -133,7 +133,7 @@ fn a_pipe_that_nobody_writes_to_is_not_waited_for_without_end() {
 }
 
 #[test]
-fn what_is_likely_not_meant_is_taken_and_warned_of() {
+fn doubtful_settings_are_accepted_with_a_warning() {
     let folder = folder();
     let key = KeyPair::generate().unwrap();
     let mut params = CertificateParams::new(vec!["localhost".to_owned()]).unwrap();
@@ -165,7 +165,7 @@ fn what_is_likely_not_meant_is_taken_and_warned_of() {
 }
 
 #[test]
-fn a_key_that_others_have_rights_to_is_warned_of_by_its_path_and_one_that_they_do_not_is_not() {
+fn only_a_key_file_that_others_can_access_gives_a_warning_with_its_path() {
     let folder = folder();
     let key = folder.path().join("server.key");
     let told = |mode: u32| {
@@ -181,7 +181,7 @@ fn a_key_that_others_have_rights_to_is_warned_of_by_its_path_and_one_that_they_d
 }
 
 #[test]
-fn the_documented_placeholder_for_a_hash_lets_nobody_in() {
+fn the_documented_placeholder_for_a_hash_is_rejected() {
     let document = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/http.md")).unwrap();
     let block = document.split("```yaml\n# web.yml\ntls_server_config").nth(1).unwrap().split("```").next().unwrap();
     let error = parse(&format!("tls_server_config{block}"), "x.yml", folder().path()).unwrap_err().to_string();
@@ -190,7 +190,7 @@ fn the_documented_placeholder_for_a_hash_lets_nobody_in() {
 }
 
 #[test]
-fn what_protects_is_named_and_so_is_that_nothing_does() {
+fn the_protection_is_described_including_none() {
     let folder = folder();
     let told = |text: &str| parse(text, "x.yml", folder.path()).unwrap().protection().to_string();
     let nothing = "no TLS, no passwords; whoever can connect may read everything";
@@ -200,11 +200,11 @@ fn what_protects_is_named_and_so_is_that_nothing_does() {
     }
     assert!(told(&format!("tls_server_config: {{{pair}}}")).starts_with("TLS, no passwords; whoever can"));
     let verified = "client_auth_type: RequireAndVerifyClientCert";
-    // Nor does one that an authority of the system signs for anybody, unless its names are given.
+    // Authorities of the system sign for anybody, so their certificates protect only with configured names.
     assert!(told(&format!("tls_server_config: {{{pair}, {verified}}}")).contains("whoever"));
     let names = told(&format!("tls_server_config: {{{pair}, {verified}, client_allowed_sans: [first.example]}}"));
     assert_eq!(names, "TLS, client certificates required, no passwords");
-    // A certificate that anybody makes for themselves keeps nobody out.
+    // Anybody can make an unverified certificate.
     assert!(
         told(&format!("tls_server_config: {{{pair}, client_auth_type: RequireAnyClientCert}}")).contains("whoever")
     );
@@ -216,7 +216,7 @@ fn what_protects_is_named_and_so_is_that_nothing_does() {
 }
 
 #[test]
-fn names_that_nobody_has_are_other_rules_than_no_names() {
+fn an_empty_list_of_names_differs_from_no_list() {
     let folder = folder();
     let tls = |more: &str| {
         let text = format!(
@@ -226,12 +226,12 @@ fn names_that_nobody_has_are_other_rules_than_no_names() {
         parse(&text, "x.yml", folder.path()).unwrap().tls.unwrap()
     };
     assert!(!tls(", client_allowed_sans: []").has_access_of(&tls("")));
-    // As in Go, a key without a value is one that is not there.
+    // As in Go, a key without a value counts as missing.
     assert!(tls(", client_allowed_sans: ").has_access_of(&tls("")));
 }
 
 #[test]
-fn a_file_that_is_not_there_is_said_to_be_looked_for_where_it_is() {
+fn the_error_of_a_missing_file_names_the_working_directory() {
     let error = WebConfig::load(Path::new("nope.yml")).unwrap_err().to_string();
     assert!(error.contains("working directory") && !error.contains("configuration's folder"), "{error}");
 }

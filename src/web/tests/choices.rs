@@ -1,4 +1,4 @@
-//! What a request may choose: format, compression, sources, one lease.
+//! Format, compression, and selection of sources and leases.
 
 use serde_json::Value;
 
@@ -14,7 +14,7 @@ const GZIP: &str = "Accept-Encoding: gzip\r\n";
 const OPEN_METRICS: &str = "Accept: application/openmetrics-text;version=1.0.0,text/plain;version=0.0.4;q=0.5\r\n";
 
 #[tokio::test]
-async fn a_scrape_is_asked_for_as_its_headers_and_its_query_say() {
+async fn the_headers_and_the_query_select_the_format_encoding_and_sources_of_a_scrape() {
     let content = Fake::plain();
     let last = Arc::clone(&content.last);
     let server = Server::with(content).await;
@@ -49,7 +49,7 @@ async fn a_scrape_is_asked_for_as_its_headers_and_its_query_say() {
 }
 
 #[tokio::test]
-async fn what_is_compressed_says_so_and_is_as_long_as_it_says() {
+async fn compressed_responses_have_the_right_encoding_and_length() {
     let server = Server::with(Fake::plain()).await;
     let always = "Accept-Encoding: gzip, identity;q=0\r\n";
     for (path, headers, vary) in [
@@ -64,7 +64,7 @@ async fn what_is_compressed_says_so_and_is_as_long_as_it_says() {
         let head = ask_with(server.address, "HEAD", path, headers).await;
         assert_eq!(plain.header("content-encoding"), None, "{path}");
         assert_eq!(plain.header("vary"), Some(vary), "{path}");
-        // Only what has to be made to answer HEAD tells whether it is worth compressing.
+        // The encoding of a response to HEAD is known only if its content is made.
         let of_one = path.contains("planner");
         assert_eq!(head.header("content-encoding"), of_one.then_some("gzip"), "{path}");
         assert_eq!(packed.header("content-encoding"), Some("gzip"), "{path}");
@@ -76,7 +76,7 @@ async fn what_is_compressed_says_so_and_is_as_long_as_it_says() {
         let length = packed.length.to_string();
         assert_eq!(packed.header("content-length"), Some(&*length), "{path}");
         assert_eq!(head.length, 0);
-        // A page says when it was made, so that it may differ by a byte or two.
+        // The page contains its time, so its length may differ by a byte or two.
         if plain.header("content-type") != Some("text/html; charset=utf-8") {
             assert_eq!(head.header("content-length"), of_one.then_some(&*length), "{path}");
             assert_eq!(packed.body, plain.body, "{path}");
@@ -85,7 +85,7 @@ async fn what_is_compressed_says_so_and_is_as_long_as_it_says() {
 }
 
 #[tokio::test]
-async fn what_nobody_needs_compressed_is_not() {
+async fn responses_are_not_compressed_if_small_or_if_gzip_is_not_accepted() {
     let server = Server::with(Fake::plain()).await;
     for path in ["/-/healthy", "/no/such/path", "/metrics"] {
         let answer = ask_with(server.address, "GET", path, GZIP).await;
@@ -99,7 +99,7 @@ async fn what_nobody_needs_compressed_is_not() {
 }
 
 #[tokio::test]
-async fn the_leases_of_some_sources_alone() {
+async fn the_json_can_be_limited_to_some_sources() {
     let server = Server::with(Fake::plain()).await;
     for (query, sources) in [
         ("?source=jobs", vec!["jobs"]),
@@ -114,7 +114,7 @@ async fn the_leases_of_some_sources_alone() {
 }
 
 #[tokio::test]
-async fn one_lease_is_what_the_list_says_of_it() {
+async fn the_json_of_one_lease_equals_its_entry_in_the_list() {
     let server = Server::with(Fake::plain()).await;
     let all = json(&ask(server.address, "GET", "/api/v1/leases").await);
     let documents = &all["sources"][0];
@@ -135,7 +135,7 @@ async fn one_lease_is_what_the_list_says_of_it() {
 }
 
 #[tokio::test]
-async fn what_is_not_there_is_not_found_in_a_few_words() {
+async fn unknown_sources_and_leases_are_404_with_a_short_text() {
     let server = Server::with(Fake::plain()).await;
     for (path, body) in [
         ("/metrics?source=nobody", "no source of that name\n"),

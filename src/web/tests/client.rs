@@ -1,4 +1,4 @@
-//! A client that sends exactly what it is told and shows exactly what it gets.
+//! A client that sends raw requests and returns raw responses.
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpStream};
@@ -11,14 +11,14 @@ use tokio::task::spawn_blocking;
 use super::LONG;
 use crate::clock;
 
-/// An answer, taken apart.
+/// A parsed response.
 #[derive(Debug)]
 pub(super) struct Answer {
     pub(super) status: u16,
     headers: Vec<(String, String)>,
-    /// As text, uncompressed.
+    /// The decompressed text.
     pub(super) body: String,
-    /// How long it was as it came.
+    /// The length of the body as received.
     pub(super) length: usize,
 }
 
@@ -27,7 +27,7 @@ impl Answer {
         self.headers.iter().find(|(other, _)| other == name).map(|(_, value)| value.as_str())
     }
 
-    /// Takes one answer apart, all of which is in `bytes`.
+    /// Parses one complete response.
     fn of(bytes: &[u8]) -> Self {
         let end = bytes.windows(4).position(|window| window == b"\r\n\r\n");
         let end = end.unwrap_or_else(|| panic!("no head: {:?}", String::from_utf8_lossy(bytes)));
@@ -44,7 +44,7 @@ impl Answer {
         } else {
             body
         };
-        // The answer to HEAD has none, compressed or not.
+        // A response to HEAD has no body.
         if answer.header("content-encoding") == Some("gzip") && !body.is_empty() {
             flate2::read::GzDecoder::new(body).read_to_string(&mut answer.body).unwrap();
         } else {
@@ -54,7 +54,7 @@ impl Answer {
     }
 }
 
-/// The chunks of a body that came to its end, joined.
+/// Decodes a complete body in chunked encoding.
 fn joined(mut chunks: &[u8]) -> Vec<u8> {
     let mut whole = Vec::new();
     loop {
@@ -83,7 +83,7 @@ impl Client {
         self.0.write_all(text.as_bytes()).unwrap();
     }
 
-    /// What comes until the server closes the connection, or resets it.
+    /// Everything received until the server closes or resets the connection.
     pub(super) async fn rest(mut self) -> Vec<u8> {
         spawn_blocking(move || {
             let (mut bytes, mut some) = (Vec::new(), vec![0; 64 * 1024]);
@@ -102,12 +102,12 @@ impl Client {
         .unwrap()
     }
 
-    /// The answer, if it is the last one of the connection.
+    /// The last response of the connection.
     pub(super) async fn answer(self) -> Answer {
         Answer::of(&self.rest().await)
     }
 
-    /// Whether nothing comes for this long.
+    /// Whether nothing is received for this long.
     pub(super) async fn silent_for(self, patience: Duration) -> (bool, Self) {
         spawn_blocking(move || {
             self.0.set_read_timeout(Some(patience)).unwrap();
@@ -119,7 +119,7 @@ impl Client {
         .unwrap()
     }
 
-    /// Reads so much and then waits for so long, until the server closes the connection; how much came.
+    /// Reads this many bytes at a time with a pause after each, until the server closes the connection. Returns the total.
     pub(super) fn read_slowly(mut self, bytes: usize, pause: Duration) -> usize {
         let (mut all, mut some) = (0, vec![0; bytes]);
         loop {
@@ -136,24 +136,24 @@ impl Client {
     }
 }
 
-/// Sends one request on a connection of its own.
+/// Sends one request on a new connection.
 pub(super) async fn ask(address: SocketAddr, method: &str, path: &str) -> Answer {
     request(address, &format!("{method} {path} HTTP/1.1\r\nHost: test\r\nConnection: close\r\n\r\n")).await
 }
 
-/// The same with further headers, each with its end of line.
+/// Like `ask`, with further headers, each ending with CRLF.
 pub(super) async fn ask_with(address: SocketAddr, method: &str, path: &str, headers: &str) -> Answer {
     request(address, &format!("{method} {path} HTTP/1.1\r\nHost: test\r\nConnection: close\r\n{headers}\r\n")).await
 }
 
-/// Sends this and waits until the server closes the connection.
+/// Sends a raw request and waits until the server closes the connection.
 pub(super) async fn request(address: SocketAddr, text: &str) -> Answer {
     let mut client = Client::connect(address);
     client.send(text);
     client.answer().await
 }
 
-/// The header of a login as `one`.
+/// The `Authorization` header of user `one`.
 pub(super) fn login(password: &str) -> String {
     format!("Authorization: Basic {}\r\n", STANDARD.encode(format!("one:{password}")))
 }

@@ -1,4 +1,4 @@
-//! Content that does what a test needs.
+//! Test content.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -14,20 +14,20 @@ use crate::history::History;
 use crate::observer::{CachedReading, EncodedText, NotConfigured, PartialView, SourceSelection, WaitLimit};
 use crate::web::{Content, Scrape};
 
-/// The sample, with metrics as given.
+/// Sample snapshots, with the given metrics.
 #[derive(Debug)]
 pub(super) struct Fake {
     metrics: Vec<Bytes>,
-    /// Whether each request has metrics of its own, as with a new reading.
+    /// Whether each request gets a copy of the metrics, as after a new reading.
     anew: bool,
     panics: bool,
-    /// Metrics are only given for each permit of the second, and each request adds one to the first.
+    /// Each request for metrics adds a permit to the first, and waits for a permit of the second.
     gate: Option<(Arc<Semaphore>, Arc<Semaphore>)>,
-    /// Snapshots are never given, and each request for them adds one.
+    /// Requests for readings add a permit and never complete.
     looked: Option<Arc<Semaphore>>,
-    /// How much time the last request left.
+    /// The time limit of the last request.
     pub(super) allowed: Arc<Mutex<Option<Duration>>>,
-    /// What the last scrape asked for.
+    /// The parameters of the last scrape.
     pub(super) last: Arc<Mutex<Option<Scrape>>>,
 }
 
@@ -48,12 +48,12 @@ impl Fake {
         Self::giving(vec![Bytes::from_static(b"a 1\n"), Bytes::new(), Bytes::from_static(b"b 2\n")])
     }
 
-    /// So many pieces of so many bytes, others for each request.
+    /// Metrics of this many chunks of this many bytes, copied for each request.
     pub(super) fn giving_anew(pieces: usize, bytes: usize) -> Self {
         Self { anew: true, ..Self::giving(vec![Bytes::from(vec![b'x'; bytes]); pieces]) }
     }
 
-    /// Content that waits in `readings` for ever; the semaphore tells of each that waits.
+    /// Content whose `readings` never completes; the semaphore gets a permit for each call.
     pub(super) fn looking() -> (Self, Arc<Semaphore>) {
         let looked = Arc::new(Semaphore::new(0));
         (Self { looked: Some(Arc::clone(&looked)), ..Self::plain() }, looked)
@@ -63,7 +63,7 @@ impl Fake {
         Self { panics: true, ..Self::plain() }
     }
 
-    /// Content that waits in `metrics`; the first semaphore tells of each that waits, the second lets one go on.
+    /// Content whose `metrics` blocks; the first semaphore gets a permit for each call, and each permit of the second completes one.
     pub(super) fn waiting() -> (Self, Arc<Semaphore>, Arc<Semaphore>) {
         let (entered, go) = (Arc::new(Semaphore::new(0)), Arc::new(Semaphore::new(0)));
         let gate = Some((Arc::clone(&entered), Arc::clone(&go)));

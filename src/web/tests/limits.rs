@@ -1,4 +1,4 @@
-//! What a client cannot do.
+//! Limits of clients.
 
 use bytes::Bytes;
 use tokio::time::{Instant, sleep, timeout};
@@ -10,7 +10,7 @@ use super::*;
 const GET: &str = "GET /metrics HTTP/1.1\r\nHost: test\r\nConnection: close\r\n\r\n";
 
 #[tokio::test]
-async fn a_client_that_says_nothing_is_dropped() {
+async fn a_client_that_sends_nothing_is_disconnected() {
     let limits = Limits { head: SHORT, ..Limits::default() };
     let server = Server::start(Fake::plain(), Settings::default(), limits).await;
     for said in ["", "GET / HTT", "GET /-/healthy HTTP/1.1\r\nHost: test\r\n\r\n", "PRI * HTTP/2.0\r\n"] {
@@ -23,19 +23,19 @@ async fn a_client_that_says_nothing_is_dropped() {
 }
 
 #[tokio::test]
-async fn a_client_that_reads_nothing_is_dropped() {
+async fn a_client_that_reads_nothing_is_disconnected() {
     let answer = vec![Bytes::from(vec![b'x'; 1 << 20]); 64];
     let limits = Limits { connections: 1, write: SHORT, ..Limits::default() };
     let server = Server::start(Fake::giving(answer), Settings::default(), limits).await;
     let mut client = Client::connect(server.address);
     client.send(GET);
-    // The only connection there may be is free again once the first client is dropped.
+    // The only slot is free after the first client is disconnected.
     assert_eq!(timeout(LONG, ask(server.address, "GET", "/-/healthy")).await.unwrap().status, 200);
     assert!(client.rest().await.len() < 32 << 20);
 }
 
 #[tokio::test]
-async fn a_large_answer_in_many_pieces_arrives_whole() {
+async fn a_large_response_in_many_chunks_arrives_whole() {
     let pieces = (0..1_000).map(|piece| Bytes::from(format!("{piece:099}\n").repeat(100))).collect::<Vec<_>>();
     let whole: String = pieces.iter().map(|piece| String::from_utf8_lossy(piece)).collect();
     let server = Server::with(Fake::giving(pieces)).await;
@@ -45,7 +45,7 @@ async fn a_large_answer_in_many_pieces_arrives_whole() {
 }
 
 #[tokio::test]
-async fn when_all_places_are_taken_whoever_says_nothing_makes_room() {
+async fn when_all_slots_are_in_use_an_idle_connection_is_closed() {
     let limits = Limits { connections: 2, ..Limits::default() };
     let server = Server::start(Fake::plain(), Settings::default(), limits).await;
     let (first, _second) = (Client::connect(server.address), Client::connect(server.address));
@@ -56,7 +56,7 @@ async fn when_all_places_are_taken_whoever_says_nothing_makes_room() {
 }
 
 #[tokio::test]
-async fn who_is_being_answered_makes_room_for_nobody() {
+async fn a_connection_with_a_running_request_is_not_closed_for_another() {
     let (content, entered, go) = Fake::waiting();
     let limits = Limits { connections: 1, ..Limits::default() };
     let server = Server::start(content, Settings::default(), limits).await;
@@ -65,7 +65,7 @@ async fn who_is_being_answered_makes_room_for_nobody() {
     entered.acquire().await.unwrap().forget();
     let mut second = Client::connect(server.address);
     second.send("GET /-/healthy HTTP/1.1\r\nHost: test\r\nConnection: close\r\n\r\n");
-    // Longer than anybody who is idle would be left alone.
+    // Longer than an idle connection would be kept.
     let (silent, second) = second.silent_for(SHORT * 5).await;
     assert!(silent);
     go.add_permits(1);
@@ -74,7 +74,7 @@ async fn who_is_being_answered_makes_room_for_nobody() {
 }
 
 #[tokio::test]
-async fn requests_too_many_are_refused_and_health_is_not_counted() {
+async fn requests_above_the_limit_are_rejected_and_health_is_not_limited() {
     let (content, entered, go) = Fake::waiting();
     let settings = Settings { max_requests: 1, ..Settings::default() };
     let server = Server::start(content, settings, Limits::default()).await;
@@ -92,7 +92,7 @@ async fn requests_too_many_are_refused_and_health_is_not_counted() {
 }
 
 #[tokio::test]
-async fn clients_that_never_read_do_not_keep_another_from_being_answered() {
+async fn clients_that_never_read_do_not_block_other_clients() {
     const MOST: usize = 3;
     let answer = vec![Bytes::from(vec![b'x'; 1 << 20]); 64];
     let settings = Settings { max_requests: MOST, ..Settings::default() };
@@ -112,7 +112,7 @@ async fn clients_that_never_read_do_not_keep_another_from_being_answered() {
 }
 
 #[tokio::test]
-async fn a_client_that_goes_away_gives_its_turn_back() {
+async fn a_client_that_disconnects_releases_its_permit() {
     let (content, entered, go) = Fake::waiting();
     let settings = Settings { max_requests: 1, ..Settings::default() };
     let server = Server::start(content, settings, Limits::default()).await;
@@ -129,7 +129,7 @@ async fn a_client_that_goes_away_gives_its_turn_back() {
 }
 
 #[tokio::test]
-async fn while_no_page_can_be_rendered_everything_else_is_answered() {
+async fn while_rendering_is_blocked_other_paths_respond() {
     let router = Router::new(Arc::new(Fake::plain()), Settings::default());
     let permits = router.render_pool().all_permits().await;
     let server = Server::behind(Authenticator::unrestricted(router), Limits::default()).await;
@@ -151,7 +151,7 @@ async fn while_no_page_can_be_rendered_everything_else_is_answered() {
 }
 
 #[tokio::test]
-async fn a_panic_ends_its_own_connection_alone() {
+async fn a_panic_ends_only_its_own_connection() {
     let server = Server::with(Fake::panicking()).await;
     let mut client = Client::connect(server.address);
     client.send(GET);
@@ -160,7 +160,7 @@ async fn a_panic_ends_its_own_connection_alone() {
 }
 
 #[tokio::test]
-async fn shutdown_lets_a_request_finish_and_takes_no_new_one() {
+async fn shutdown_lets_a_request_finish_and_accepts_no_new_one() {
     let (content, entered, go) = Fake::waiting();
     let mut server = Server::with(content).await;
     let idle = Client::connect(server.address);
@@ -190,7 +190,7 @@ async fn shutdown_does_not_wait_for_the_rest_of_a_head() {
         }
         halves.push(client);
     }
-    // The first has been accepted once one that came after it is answered.
+    // When a later client gets a response, the first one has been accepted.
     assert_eq!(ask(server.address, "GET", "/-/healthy").await.status, 200);
     server.shutdown.cancel();
     let limit = Limits::default().drain / 3;
@@ -199,7 +199,7 @@ async fn shutdown_does_not_wait_for_the_rest_of_a_head() {
 }
 
 #[tokio::test]
-async fn a_client_that_was_answered_makes_room_at_once() {
+async fn a_connection_frees_its_slot_at_once_after_its_response() {
     let limits = Limits { connections: 1, ..Limits::default() };
     let server = Server::start(Fake::plain(), Settings::default(), limits).await;
     let mut clients = Vec::new();
@@ -215,7 +215,7 @@ async fn a_client_that_was_answered_makes_room_at_once() {
 }
 
 #[tokio::test]
-async fn clients_that_read_nothing_make_others_wait_only_for_a_moment() {
+async fn clients_that_read_nothing_delay_others_only_briefly() {
     let limits = Limits { response_bytes: 0, ..Limits::default() };
     let server = Server::start(Fake::giving_anew(64, 1 << 20), Settings::default(), limits).await;
     let mut stuck = Vec::new();
@@ -238,7 +238,7 @@ async fn clients_that_read_nothing_make_others_wait_only_for_a_moment() {
 }
 
 #[tokio::test]
-async fn clients_that_read_are_never_cut_off_however_many_there_are_and_however_slow() {
+async fn slow_readers_are_never_disconnected_however_many_there_are() {
     // The whole transfer takes longer than the stall limit; between two reads a twentieth of it passes. With paused time,
     // `connection::stream` tests the same of a client that reads only just in time.
     let stall = Duration::from_millis(1_500);
@@ -256,7 +256,7 @@ async fn clients_that_read_are_never_cut_off_however_many_there_are_and_however_
 }
 
 #[tokio::test]
-async fn a_client_that_cannot_wait_for_its_turn_is_refused() {
+async fn a_request_that_waits_beyond_its_timeout_is_rejected() {
     let limits = Limits { response_bytes: 0, ..Limits::default() };
     let server = Server::start(Fake::giving_anew(64, 1 << 20), Settings::default(), limits).await;
     let mut stuck = Vec::new();
@@ -275,7 +275,7 @@ async fn a_client_that_cannot_wait_for_its_turn_is_refused() {
 }
 
 #[tokio::test]
-async fn shutdown_cuts_off_a_request_that_does_not_finish() {
+async fn shutdown_aborts_a_request_that_does_not_finish() {
     let (content, entered, _go) = Fake::waiting();
     let limits = Limits { drain: SHORT, ..Limits::default() };
     let mut server = Server::start(content, Settings::default(), limits).await;

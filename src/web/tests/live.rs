@@ -1,11 +1,11 @@
-//! The main part of the page, as its script asks for it.
+//! The main part of the status page.
 
 use super::client::{ask, ask_with};
 use super::content::Fake;
 use super::*;
 
 #[tokio::test]
-async fn the_main_part_is_of_the_view_that_was_asked_for() {
+async fn the_fragment_shows_the_requested_view() {
     let server = Server::with(Fake::plain()).await;
     for (query, shows, hides) in [
         ("?state=stalled&source=documents", "retention", "mailer"),
@@ -20,7 +20,7 @@ async fn the_main_part_is_of_the_view_that_was_asked_for() {
 }
 
 #[tokio::test]
-async fn a_client_that_has_it_is_told_that_nothing_has_changed_whatever_the_encoding() {
+async fn if_none_match_gives_304_in_every_encoding() {
     let server = Server::with(Fake::plain()).await;
     let first = ask(server.address, "GET", "/live").await;
     let tag = first.header("etag").unwrap();
@@ -38,7 +38,7 @@ async fn a_client_that_has_it_is_told_that_nothing_has_changed_whatever_the_enco
 }
 
 #[tokio::test]
-async fn it_takes_no_turn_of_a_request_and_is_refused_to_a_user_who_is_none_any_more() {
+async fn the_fragment_has_its_own_request_limit_and_rejects_a_removed_user() {
     let (content, waits) = Fake::looking();
     let settings = Settings { max_requests: 1, ..Settings::default() };
     let server = Server::start(content, settings, Limits::default()).await;

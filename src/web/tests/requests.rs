@@ -5,7 +5,7 @@ use super::content::Fake;
 use super::*;
 
 #[tokio::test]
-async fn every_form_of_a_request_gets_the_same_answer() {
+async fn every_form_of_a_request_gets_the_same_response() {
     let server = Server::with(Fake::plain()).await;
     for text in [
         "GET /metrics HTTP/1.0\r\n\r\n",
@@ -20,13 +20,13 @@ async fn every_form_of_a_request_gets_the_same_answer() {
 }
 
 #[tokio::test]
-async fn a_request_has_one_host_whichever() {
+async fn a_request_needs_exactly_one_host() {
     let server = Server::with(Fake::plain()).await;
     for (hosts, status) in [("", 400), ("Host: a\r\nHost: a\r\n", 400), ("Host: evil.example\r\n", 200)] {
         let text = format!("GET /-/healthy HTTP/1.1\r\nConnection: close\r\n{hosts}\r\n");
         let answer = request(server.address, &text).await;
         assert_eq!(answer.status, status, "{hosts:?}");
-        // Whatever a page of somebody else's asks, its browser must not show it the answer.
+        // A browser must not reveal the response to a page of another site.
         assert_eq!(answer.header("access-control-allow-origin"), None);
     }
     let foreign = ask_with(server.address, "GET", "/api/v1/leases", "Origin: https://evil.example\r\n").await;
@@ -34,7 +34,7 @@ async fn a_request_has_one_host_whichever() {
 }
 
 #[tokio::test]
-async fn requests_one_after_the_other_without_waiting_are_answered_in_their_order() {
+async fn pipelined_requests_are_served_in_order() {
     let server = Server::with(Fake::plain()).await;
     let mut client = Client::connect(server.address);
     let one = |path: &str, last: &str| format!("GET {path} HTTP/1.1\r\nHost: test\r\n{last}\r\n");
@@ -45,7 +45,7 @@ async fn requests_one_after_the_other_without_waiting_are_answered_in_their_orde
 }
 
 #[tokio::test]
-async fn each_request_of_a_connection_is_checked_anew() {
+async fn each_request_of_a_connection_is_authenticated() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("web.yml");
     std::fs::write(&file, users("old")).unwrap();
@@ -56,7 +56,7 @@ async fn each_request_of_a_connection_is_checked_anew() {
     let (silent, mut client) = client.silent_for(LONG).await;
     assert!(!silent);
     std::fs::write(&file, users("new")).unwrap();
-    // For as long as a look at the file is good.
+    // For as long as a check of the file is reused.
     tokio::time::sleep(SHORT).await;
     client.send(&get("Connection: close\r\n"));
     let both = String::from_utf8(client.rest().await).unwrap();
@@ -65,7 +65,7 @@ async fn each_request_of_a_connection_is_checked_anew() {
 }
 
 #[tokio::test]
-async fn who_waits_to_be_told_to_send_a_body_is_answered_without_it() {
+async fn a_request_with_expect_100_gets_its_response_without_a_body() {
     let server = Server::with(Fake::plain()).await;
     let head = "Host: test\r\nContent-Length: 5\r\nExpect: 100-continue\r\n\r\n";
     let answer = request(server.address, &format!("GET /metrics HTTP/1.1\r\n{head}")).await;
@@ -73,7 +73,7 @@ async fn who_waits_to_be_told_to_send_a_body_is_answered_without_it() {
 }
 
 #[tokio::test]
-async fn what_is_too_long_is_refused_and_what_is_merely_odd_is_not() {
+async fn oversized_heads_are_rejected_and_unusual_ones_are_not() {
     let server = Server::with(Fake::plain()).await;
     let most = "x".repeat(100_000);
     for (path, headers, statuses) in [
@@ -95,7 +95,7 @@ async fn what_is_too_long_is_refused_and_what_is_merely_odd_is_not() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_read_is_refused_and_its_connection_closed() {
+async fn malformed_requests_are_rejected_and_the_connection_closed() {
     let server = Server::with(Fake::plain()).await;
     for text in ["\0\u{1}\r\n\r\n", "GET /metrics HTTP/1.1\r\nHost : x\r\n\r\n", "GET /metrics\r\n\r\n"] {
         let answer = request(server.address, text).await;

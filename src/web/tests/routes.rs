@@ -1,4 +1,4 @@
-//! What each path answers.
+//! Routes and methods.
 
 use super::client::{Client, ask, request};
 use super::content::Fake;
@@ -17,7 +17,7 @@ const PATHS: [&str; 9] = [
 ];
 
 #[tokio::test]
-async fn every_path_answers_with_its_type() {
+async fn every_path_has_its_content_type() {
     let server = Server::with(Fake::plain()).await;
     for (path, content_type, beginning) in [
         ("/", "text/html; charset=utf-8", "<!doctype html>"),
@@ -42,7 +42,7 @@ async fn every_path_answers_with_its_type() {
 }
 
 #[tokio::test]
-async fn head_answers_as_get_does_without_the_body() {
+async fn head_has_the_headers_of_get_and_no_body() {
     let server = Server::with(Fake::plain()).await;
     for path in PATHS {
         let (get, head) = (ask(server.address, "GET", path).await, ask(server.address, "HEAD", path).await);
@@ -51,7 +51,7 @@ async fn head_answers_as_get_does_without_the_body() {
         for name in ["content-type", "cache-control", "vary", "content-security-policy", "referrer-policy"] {
             assert_eq!(head.header(name), get.header(name), "{path} {name}");
         }
-        // Where the body would have to be made first, its length is left out.
+        // The length is left out if the body would have to be made first.
         let made = !["/", "/metrics", "/api/v1/leases"].contains(&path);
         assert_eq!(head.header("content-length"), get.header("content-length").filter(|_| made), "{path}");
         assert_eq!(head.header("transfer-encoding"), None, "{path}");
@@ -63,7 +63,7 @@ async fn head_answers_as_get_does_without_the_body() {
 }
 
 #[tokio::test]
-async fn head_looks_at_no_source_where_what_is_there_does_not_matter() {
+async fn head_reads_no_source_unless_the_status_depends_on_it() {
     let (content, looks) = Fake::looking();
     let last = Arc::clone(&content.last);
     let server = Server::start(content, Settings { max_requests: 1, ..Settings::default() }, Limits::default()).await;
@@ -85,7 +85,7 @@ async fn the_page_may_load_and_run_only_what_the_exporter_serves() {
 }
 
 #[tokio::test]
-async fn other_methods_and_paths_are_refused() {
+async fn other_methods_and_paths_are_rejected() {
     let server = Server::with(Fake::plain()).await;
     for path in PATHS {
         for method in ["POST", "PUT", "DELETE", "OPTIONS", "TRACE", "BREW"] {
@@ -121,7 +121,7 @@ fn every_path_but_that_of_the_metrics_is_taken() {
 }
 
 #[tokio::test]
-async fn a_request_with_a_body_is_answered_and_its_connection_closed() {
+async fn a_request_with_a_body_is_served_and_its_connection_closed() {
     let server = Server::with(Fake::plain()).await;
     for head in [
         "GET /metrics HTTP/1.1\r\nHost: test\r\nContent-Length: 5\r\n\r\n",
@@ -147,7 +147,7 @@ async fn a_connection_serves_one_request_after_the_other() {
 }
 
 #[tokio::test]
-async fn the_scrape_timeout_bounds_the_look_at_sources() {
+async fn the_scrape_timeout_limits_the_read_of_sources() {
     let content = Fake::plain();
     let allowed = Arc::clone(&content.allowed);
     let server = Server::with(content).await;

@@ -26,7 +26,7 @@ fn verified(clients: &ClientVerifier, certificate: &CertificateDer<'_>) -> Resul
 }
 
 #[test]
-fn a_certificate_that_is_configured_itself_needs_no_authority_even_if_it_is_one() {
+fn a_configured_certificate_needs_no_issuer_even_if_it_is_an_authority() {
     type Change = fn(&mut CertificateParams);
     let cases: [(&str, Change, Result<(), CertificateError>); 8] = [
         ("an authority", |_| (), Ok(())),
@@ -58,7 +58,7 @@ fn a_certificate_that_is_configured_itself_needs_no_authority_even_if_it_is_one(
 }
 
 #[test]
-fn what_the_system_trusts_verifies_without_being_named_to_clients_and_trusts_no_more() {
+fn system_roots_verify_clients_and_are_not_sent_as_hints() {
     let key = KeyPair::generate().unwrap();
     let mut params = CertificateParams::new(Vec::new()).unwrap();
     params.is_ca = rcgen::IsCa::Ca(rcgen::BasicConstraints::Unconstrained);

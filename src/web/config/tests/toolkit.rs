@@ -1,8 +1,8 @@
-//! What the exporter-toolkit makes of a file, and what this exporter makes of it.
+//! Compatibility of the file format with the exporter-toolkit.
 //!
-//! The fixtures mean what the toolkit's own test files mean, and more. Their names begin with the verdict: `good-` is taken by
-//! both, `bad-` refused by both, `refused-here-` by this exporter alone and `taken-here-` by the toolkit alone. The first
-//! line of each that differs is how the table in `docs/http.md` names it.
+//! The fixtures cover the test files of the toolkit and more. Files named `good-` are accepted by both, `bad-` rejected by both,
+//! `refused-here-` rejected by this exporter alone, and `taken-here-` rejected by the toolkit alone. If the results differ, the first
+//! line of the file is its name in the table of `docs/http.md`.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -13,7 +13,7 @@ use crate::fixtures::{assert_expected, fixtures};
 
 const FOLDER: &str = "web-config/toolkit";
 
-/// Reads a fixture, in which a line `<<NAME>>` stands for the lines of that file.
+/// Reads a fixture, in which a line `<<NAME>>` includes that file.
 fn read(path: &Path, folder: &Path) -> Result<WebConfig, WebConfigError> {
     let whole = |line: &str| {
         let name = line.trim().strip_prefix("<<").and_then(|name| name.strip_suffix(">>"));
@@ -28,7 +28,7 @@ fn read(path: &Path, folder: &Path) -> Result<WebConfig, WebConfigError> {
 }
 
 #[test]
-fn every_file_that_the_toolkit_takes_is_taken_unless_the_documents_say_why_not() {
+fn every_file_that_the_toolkit_accepts_is_accepted_unless_documented() {
     let folder = folder();
     for path in ["good-", "taken-here-"].into_iter().flat_map(|verdict| fixtures(FOLDER, verdict)) {
         if let Err(error) = read(&path, folder.path()) {
@@ -37,9 +37,9 @@ fn every_file_that_the_toolkit_takes_is_taken_unless_the_documents_say_why_not()
     }
 }
 
-/// With `UPDATE_GOLDEN=1` the expected texts are written anew.
+/// `UPDATE_GOLDEN=1` writes the expected texts.
 #[test]
-fn every_file_that_the_toolkit_refuses_is_refused_and_the_others_that_are_refused_are_told_why() {
+fn every_file_that_the_toolkit_rejects_is_rejected_and_all_rejections_have_the_expected_text() {
     let folder = folder();
     for path in ["bad-", "refused-here-"].into_iter().flat_map(|verdict| fixtures(FOLDER, verdict)) {
         let shown = read(&path, folder.path()).expect_err(&path.display().to_string()).to_string();
@@ -49,7 +49,7 @@ fn every_file_that_the_toolkit_refuses_is_refused_and_the_others_that_are_refuse
 }
 
 #[test]
-fn the_documents_have_each_difference_and_no_other() {
+fn the_documented_differences_to_the_toolkit_are_complete() {
     let of = |verdict: &str| -> BTreeSet<String> {
         let first =
             |path| fs::read_to_string(path).unwrap().lines().next().unwrap().strip_prefix("# ").unwrap().to_owned();

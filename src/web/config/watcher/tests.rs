@@ -5,7 +5,7 @@ use super::*;
 use crate::expose::Format;
 use crate::self_metrics::SelfMetrics;
 
-/// A file that is watched, and was looked at long enough ago.
+/// A watcher of a file whose next check is due.
 fn watched(folder: &Path, text: &str) -> Arc<WebConfigWatcher> {
     let path = folder.join("web.yml");
     std::fs::write(&path, text).unwrap();
@@ -19,7 +19,7 @@ fn stale(watched: &WebConfigWatcher) {
 }
 
 #[tokio::test]
-async fn while_a_look_hangs_one_thread_does_and_nobody_waits_for_long() {
+async fn while_a_check_hangs_it_blocks_one_thread_and_requests_wait_only_once() {
     let folder = tempfile::tempdir().unwrap();
     let watched = watched(folder.path(), "");
     let (go, wait) = mpsc::channel::<()>();
@@ -53,7 +53,7 @@ async fn while_a_look_hangs_one_thread_does_and_nobody_waits_for_long() {
 }
 
 #[tokio::test]
-async fn a_change_holds_for_whoever_asks_first_after_it() {
+async fn a_change_is_in_effect_for_the_next_request() {
     let folder = tempfile::tempdir().unwrap();
     let watched = watched(folder.path(), "");
     for burst in 1..5 {
@@ -66,7 +66,7 @@ async fn a_change_holds_for_whoever_asks_first_after_it() {
 }
 
 #[tokio::test]
-async fn after_a_look_that_panics_there_is_another() {
+async fn after_a_check_that_panics_there_is_another() {
     let folder = tempfile::tempdir().unwrap();
     let watched = watched(folder.path(), "");
     let began = clock::monotonic();
@@ -78,7 +78,7 @@ async fn after_a_look_that_panics_there_is_another() {
 }
 
 #[tokio::test]
-async fn what_came_of_each_change_is_told() {
+async fn each_load_is_reported_to_the_metrics() {
     let folder = tempfile::tempdir().unwrap();
     let own = SelfMetrics::new().unwrap();
     let path = folder.path().join("web.yml");
@@ -127,7 +127,7 @@ fn refusal(watched: &WebConfigWatcher) -> Option<String> {
     watched.state().rejected.as_ref().map(|rejected| rejected.error.to_string())
 }
 
-/// Changes the file, and says why that was not taken.
+/// Changes the file. Returns why the change was rejected.
 fn changed(watched: &WebConfigWatcher, text: &str) -> Option<String> {
     std::fs::write(&watched.path, text).unwrap();
     watched.check_twice(|| ());
@@ -135,7 +135,7 @@ fn changed(watched: &WebConfigWatcher, text: &str) -> Option<String> {
 }
 
 #[test]
-fn a_file_that_would_let_in_more_than_before_is_taken_at_a_start_alone() {
+fn a_file_with_less_protection_is_accepted_only_at_startup() {
     let all = [TLS, CLIENTS, USERS, HEADERS].concat();
     for (before, after, taken) in [
         (all.as_str(), "", false),
@@ -167,7 +167,7 @@ fn a_file_that_would_let_in_more_than_before_is_taken_at_a_start_alone() {
 }
 
 #[test]
-fn a_file_that_is_being_written_is_not_taken_until_it_stays_the_same() {
+fn a_file_is_not_accepted_until_it_stays_unchanged() {
     let folder = folder();
     let watched = watched(folder.path(), HEADERS);
     let half = "rate_limit: {interval: 1s, burst: 1}\n";
@@ -184,7 +184,7 @@ fn a_file_that_is_being_written_is_not_taken_until_it_stays_the_same() {
 }
 
 #[test]
-fn a_pipe_is_read_once_and_what_it_gave_holds_until_another_file_is_in_its_place() {
+fn a_pipe_is_read_once_and_its_content_is_kept_until_another_file_replaces_it() {
     use rustix::fs::{CWD, FileType, mknodat};
 
     let folder = folder();
@@ -210,7 +210,7 @@ fn a_pipe_is_read_once_and_what_it_gave_holds_until_another_file_is_in_its_place
 }
 
 #[test]
-fn a_file_that_stays_wrong_is_told_again_and_one_that_is_mended_is_not() {
+fn an_invalid_file_is_logged_again_until_it_is_fixed() {
     let folder = folder();
     let watched = watched(folder.path(), HEADERS);
     let said = || watched.state().rejected.as_ref().map(|rejected| rejected.logged);
@@ -227,7 +227,7 @@ fn a_file_that_stays_wrong_is_told_again_and_one_that_is_mended_is_not() {
 }
 
 #[tokio::test]
-async fn who_asks_whether_a_change_was_taken_is_told_of_the_latest() {
+async fn a_reload_reports_the_latest_change() {
     let folder = folder();
     let watched = watched(folder.path(), HEADERS);
     assert!(watched.is_up_to_date().await);
@@ -238,7 +238,7 @@ async fn who_asks_whether_a_change_was_taken_is_told_of_the_latest() {
 }
 
 #[tokio::test]
-async fn when_the_certificate_runs_out_is_told_for_as_long_as_there_is_one() {
+async fn the_metrics_have_the_expiry_of_the_certificate_in_effect() {
     let folder = folder();
     let own = SelfMetrics::new().unwrap();
     std::fs::write(folder.path().join("web.yml"), TLS).unwrap();
@@ -249,7 +249,7 @@ async fn when_the_certificate_runs_out_is_told_for_as_long_as_there_is_one() {
         let name = "lease_exporter_web_certificate_not_after_timestamp_seconds ";
         text.lines().find_map(|line| line.strip_prefix(name)).map(|time| time.parse::<f64>().unwrap())
     };
-    // As rcgen makes them: the first second of the year 4096.
+    // The default of rcgen: the first second of the year 4096.
     assert_eq!(told(), Some(67_090_118_400.0));
     let key = rcgen::KeyPair::generate().unwrap();
     let mut params = rcgen::CertificateParams::new(vec!["localhost".to_owned()]).unwrap();

@@ -11,23 +11,23 @@ fn budget(limit: u64) -> Arc<ResponseBudget> {
     ResponseBudget::new(limit)
 }
 
-/// What a response retains of these readings, each of the same size.
+/// Readings of the same size that a response retains.
 fn readings(ids: &[usize]) -> Vec<Retained> {
     ids.iter().map(|id| Retained { id: *id, bytes: LONG }).collect()
 }
 
-/// A peer of its own for each number.
+/// A different peer for each number.
 fn peer(number: u8) -> Peer {
     Peer::new(Some([192, 0, 2, number].into()))
 }
 
-/// Admits a response to a peer that is named like the first of its readings.
+/// Admits a response to the peer with the number of its first reading.
 fn admitted(budget: &Arc<ResponseBudget>, ids: &[usize]) -> Result<ResponseGrant, AdmissionLimit> {
     budget.admit(peer(u8::try_from(ids[0]).unwrap()), &readings(ids), None)
 }
 
 #[tokio::test(start_paused = true)]
-async fn however_many_are_sent_one_reading_it_counts_once() {
+async fn a_reading_shared_by_many_responses_counts_once() {
     let budget = budget(0);
     let grants: Vec<_> = (0..200).map(|_| admitted(&budget, &[1, 2]).unwrap()).collect();
     assert_eq!(budget.state().all.bytes, 2 * LONG);
@@ -46,7 +46,7 @@ async fn small_responses_are_not_counted_and_one_allocation_of_a_response_counts
 }
 
 #[tokio::test(start_paused = true)]
-async fn others_hold_no_more_than_the_limit_or_as_much_as_the_response() {
+async fn other_responses_hold_at_most_the_limit_or_the_size_of_the_response() {
     let within = budget(3 * LONG);
     let grants: Vec<_> = (0..4).map(|id| admitted(&within, &[id]).unwrap()).collect();
     assert_eq!(admitted(&within, &[4]).unwrap_err(), AdmissionLimit { all: 3 * LONG, peer: 3 * LONG / 2 });
@@ -60,7 +60,7 @@ async fn others_hold_no_more_than_the_limit_or_as_much_as_the_response() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_response_waits_until_another_is_sent_and_the_first_to_wait_is_the_first_to_go() {
+async fn requests_wait_in_order_until_another_response_is_sent() {
     let budget = budget(0);
     let (first, second) = (admitted(&budget, &[1]).unwrap(), admitted(&budget, &[2]).unwrap());
     let shortage = admitted(&budget, &[3]).unwrap_err();
@@ -79,7 +79,7 @@ async fn a_response_waits_until_another_is_sent_and_the_first_to_wait_is_the_fir
 }
 
 #[tokio::test(start_paused = true)]
-async fn one_peer_is_given_no_more_than_half_and_another_finds_room_beside_it() {
+async fn one_peer_gets_at_most_half_of_the_budget() {
     let budget = budget(8 * LONG);
     let slow = peer(9);
     let hold = |id| budget.admit(slow, &readings(&[id]), None);
@@ -88,7 +88,7 @@ async fn one_peer_is_given_no_more_than_half_and_another_finds_room_beside_it() 
     let waiting = budget.wait_for_room(slow, None, shortage);
     tokio::pin!(waiting);
     assert!(timeout(MOMENT, &mut waiting).await.is_err(), "it holds more than half");
-    // It waits for itself, and the other does not wait behind it.
+    // The slow peer waits for its own responses, and does not block the other peer.
     let shortage = budget.admit(peer(1), &readings(&[6]), None).unwrap_err();
     let turn = timeout(MOMENT, budget.wait_for_room(peer(1), None, shortage)).await.unwrap();
     let other = budget.admit(peer(1), &readings(&[6]), Some(&turn)).unwrap();
@@ -100,7 +100,7 @@ async fn one_peer_is_given_no_more_than_half_and_another_finds_room_beside_it() 
 }
 
 #[tokio::test(start_paused = true)]
-async fn of_those_that_wait_the_peer_that_holds_least_goes_first() {
+async fn the_waiting_peer_that_holds_least_is_served_first() {
     let budget = budget(0);
     let (first, second) = (admitted(&budget, &[1]).unwrap(), admitted(&budget, &[2]).unwrap());
     let of_first = budget.wait_for_room(peer(1), None, budget.admit(peer(1), &readings(&[3]), None).unwrap_err());
@@ -116,7 +116,7 @@ async fn of_those_that_wait_the_peer_that_holds_least_goes_first() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_request_that_stops_waiting_leaves_its_place() {
+async fn a_request_that_stops_waiting_leaves_the_queue() {
     let budget = budget(0);
     let _held = (admitted(&budget, &[1]).unwrap(), admitted(&budget, &[2]).unwrap());
     let shortage = admitted(&budget, &[3]).unwrap_err();
@@ -125,7 +125,7 @@ async fn a_request_that_stops_waiting_leaves_its_place() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_peer_that_is_sent_one_reading_many_times_holds_it_once_whatever_each_response_adds() {
+async fn a_reading_sent_to_a_peer_many_times_counts_once_for_it() {
     let budget = budget(8 * LONG);
     let response = |id| {
         let own = Retained { id, bytes: 1_000 };

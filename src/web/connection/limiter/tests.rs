@@ -14,7 +14,7 @@ fn peer(number: u8) -> Peer {
     Peer::new(Some([192, 0, 2, number].into()))
 }
 
-/// A connection whose client has said nothing.
+/// A connection whose client has sent nothing.
 async fn silent(limiter: &Arc<ConnectionLimiter>, number: u8) -> Arc<ConnectionSlot> {
     let slot = ConnectionSlot::acquire(&limiter, peer(number)).await;
     slot.record_empty_read();
@@ -34,7 +34,7 @@ fn answer(slot: &Arc<ConnectionSlot>, accepted: bool) {
     slot.record_flush();
 }
 
-/// Which of these are to be closed.
+/// The indices of the connections that must close.
 fn closed(slots: &[&Arc<ConnectionSlot>]) -> Vec<usize> {
     (0..slots.len()).filter(|at| is_closed(slots[*at])).collect()
 }
@@ -44,18 +44,18 @@ fn is_closed(slot: &ConnectionSlot) -> bool {
     closed.poll(&mut std::task::Context::from_waker(std::task::Waker::noop())).is_ready()
 }
 
-/// Keeps a connection for as long as it may be there, as its task does.
+/// Keeps a connection until it is evicted, as its task does.
 fn serve(slot: Arc<ConnectionSlot>) {
     tokio::spawn(async move { slot.evicted().await });
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_peer_with_most_idle_connections_loses_the_one_that_has_been_idle_longest() {
+async fn the_peer_with_most_idle_connections_loses_its_longest_idle_one() {
     let limiter = limiter(10);
     let single = silent(&limiter, 1).await;
     let (one, two, three) = (silent(&limiter, 2).await, silent(&limiter, 2).await, silent(&limiter, 2).await);
     advance(SECOND).await;
-    // It is idle for a shorter time than the other two from now on.
+    // From now on, this connection has been idle for the shortest time.
     answer(&one, false);
     let all = [&single, &one, &two, &three];
     for expected in [&[2][..], &[2, 3], &[0, 2, 3], &[0, 1, 2, 3]] {
@@ -66,7 +66,7 @@ async fn the_peer_with_most_idle_connections_loses_the_one_that_has_been_idle_lo
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_flood_of_silent_connections_costs_nobody_else_a_connection_or_any_time() {
+async fn a_flood_of_silent_connections_closes_or_delays_no_other_connection() {
     let limiter = limiter(8);
     let scrapers = [answered(&limiter, 1, true).await, answered(&limiter, 3, true).await];
     let began = Instant::now();
@@ -83,7 +83,7 @@ async fn a_flood_of_silent_connections_costs_nobody_else_a_connection_or_any_tim
 }
 
 #[tokio::test(start_paused = true)]
-async fn honest_connections_of_many_peers_go_after_the_newest_silent_one() {
+async fn accepted_connections_of_many_peers_are_closed_after_the_newest_silent_one() {
     let limiter = limiter(4);
     let accepted =
         [answered(&limiter, 1, true).await, answered(&limiter, 2, true).await, answered(&limiter, 3, true).await];
@@ -94,7 +94,7 @@ async fn honest_connections_of_many_peers_go_after_the_newest_silent_one() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn only_so_many_connections_of_one_peer_are_protected() {
+async fn the_number_of_protected_connections_per_peer_is_limited() {
     let limiter = limiter(PROTECTED + 4);
     let mut hoarded = Vec::new();
     for _ in 0..PROTECTED + 2 {
@@ -119,12 +119,12 @@ async fn only_so_many_connections_of_one_peer_are_protected() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_connection_that_was_not_read_yet_or_is_being_answered_is_not_closed() {
+async fn an_unread_or_responding_connection_is_not_closed() {
     let limiter = limiter(10);
     let (unread, answering) =
         (ConnectionSlot::acquire(&limiter, peer(1)).await, ConnectionSlot::acquire(&limiter, peer(1)).await);
     answering.record_request();
-    // hyper looks whether its client has gone away.
+    // hyper reads to detect that the client disconnected.
     answering.record_empty_read();
     advance(SECOND * 100).await;
     assert!(!limiter.close_one());
@@ -134,12 +134,12 @@ async fn a_connection_that_was_not_read_yet_or_is_being_answered_is_not_closed()
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_protected_connection_stays_while_others_were_not_read_yet() {
+async fn no_protected_connection_is_closed_while_others_are_unread() {
     let limiter = limiter(3);
     let accepted = answered(&limiter, 1, true).await;
     let unread = [ConnectionSlot::acquire(&limiter, peer(2)).await, ConnectionSlot::acquire(&limiter, peer(2)).await];
     assert!(!limiter.close_one());
-    // It waits for the next request after one that came meanwhile.
+    // It waits for the next request.
     answer(&accepted, true);
     assert!(!limiter.close_one());
     unread[0].record_empty_read();
@@ -149,7 +149,7 @@ async fn a_protected_connection_stays_while_others_were_not_read_yet() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_connection_that_becomes_idle_is_closed_at_once_for_one_that_waits() {
+async fn a_connection_that_becomes_idle_is_closed_at_once_for_a_waiting_client() {
     let limiter = limiter(1);
     let first = ConnectionSlot::acquire(&limiter, peer(1)).await;
     let waiting = tokio::spawn({
@@ -165,7 +165,7 @@ async fn a_connection_that_becomes_idle_is_closed_at_once_for_one_that_waits() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_client_that_waits_while_no_connection_is_idle_is_known_to_wait() {
+async fn a_client_waiting_while_no_connection_is_idle_is_reported() {
     let limiter = limiter(1);
     let first = ConnectionSlot::acquire(&limiter, peer(1)).await;
     first.record_request();
@@ -179,7 +179,7 @@ async fn a_client_that_waits_while_no_connection_is_idle_is_known_to_wait() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_response_is_sent_once_it_is_flushed_and_not_before() {
+async fn a_connection_becomes_idle_only_after_its_response_is_flushed() {
     let limiter = limiter(10);
     let slot = ConnectionSlot::acquire(&limiter, peer(1)).await;
     slot.record_request();
@@ -193,7 +193,7 @@ async fn a_response_is_sent_once_it_is_flushed_and_not_before() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_connection_that_has_ended_is_forgotten() {
+async fn an_ended_connection_leaves_the_index() {
     let limiter = limiter(10);
     let slots = [
         answered(&limiter, 1, true).await,

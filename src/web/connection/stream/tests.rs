@@ -5,7 +5,7 @@ use super::super::{ConnectionLimiter, Peer, ResponseBudget};
 use super::*;
 use crate::observer::Retained;
 
-/// More than a socket takes while nobody reads.
+/// More than a socket buffers.
 const LONG: usize = 16 << 20;
 
 /// A connection, its client, and the budget that its responses share.
@@ -17,7 +17,7 @@ async fn connection() -> (MeteredStream, UnixStream, Arc<ResponseBudget>) {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_client_that_takes_nothing_is_cut_off_at_the_write_limit_and_sooner_if_another_waits() {
+async fn a_client_that_takes_nothing_is_disconnected_at_the_write_limit_or_earlier_if_another_waits() {
     let Limits { stall, write, .. } = Limits::default();
     for (is_waited_for, limit) in [(false, write), (true, stall)] {
         let (mut stream, _client, budget) = connection().await;
@@ -39,14 +39,14 @@ async fn a_client_that_takes_nothing_is_cut_off_at_the_write_limit_and_sooner_if
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_client_that_reads_is_not_cut_off_however_slow_and_whoever_waits() {
+async fn a_slow_reader_is_not_disconnected_even_if_another_waits() {
     let (mut stream, mut client, budget) = connection().await;
     let hold = |id| budget.admit(Peer::new(None), &[Retained { id, bytes: 1 << 20 }], None);
     let _held = [hold(1).unwrap(), hold(2).unwrap()];
     let mut waiting = Box::pin(budget.wait_for_room(Peer::new(None), None, hold(3).unwrap_err()));
     assert!(tokio::time::timeout(CHECK_INTERVAL, &mut waiting).await.is_err());
     let reading = tokio::spawn(async move {
-        // A Unix socket takes more once three quarters of what it holds are read.
+        // A Unix socket becomes writable after three quarters of its buffer are read.
         let mut piece = vec![0; LONG / 64];
         for _ in 0..64 {
             tokio::time::sleep(Limits::default().stall - CHECK_INTERVAL).await;
@@ -60,7 +60,7 @@ async fn a_client_that_reads_is_not_cut_off_however_slow_and_whoever_waits() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_shutdown_waits_for_a_client_that_takes_nothing_as_one_that_waits_for_its_memory_does() {
+async fn during_shutdown_a_client_that_takes_nothing_is_disconnected_at_the_stall_limit() {
     let (mut stream, _client, _budget) = connection().await;
     stream.shutdown.cancel();
     let (stall, began) = (Limits::default().stall, Instant::now());

@@ -14,7 +14,7 @@ fn of(accept: Option<&str>) -> Encoding {
 }
 
 #[test]
-fn who_asks_for_gzip_gets_it_and_nobody_else() {
+fn only_clients_that_accept_gzip_get_it() {
     use Encoding::{Gzip, GzipRequired, Identity};
     for (accept, expected) in [
         // Prometheus, with and without `enable_compression`; Prometheus 3 with zstd; browsers; curl --compressed.

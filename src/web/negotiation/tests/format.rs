@@ -34,7 +34,7 @@ const PROMETHEUS_3_TEXT_FIRST: &str = "text/plain;version=1.0.0;escaping=allow-u
     text/plain;version=0.0.4;q=0.5,application/openmetrics-text;version=1.0.0;escaping=allow-utf-8;q=0.4,*/*;q=0.3";
 
 #[test]
-fn the_format_is_the_one_that_is_wanted_most() {
+fn the_format_is_the_preferred_one() {
     use Format::{OpenMetrics, Text};
     for (accept, expected) in [
         (PROMETHEUS_2_42, OpenMetrics),
@@ -84,7 +84,7 @@ fn the_format_is_the_one_that_is_wanted_most() {
 }
 
 #[test]
-fn the_content_type_says_back_how_names_may_be_escaped() {
+fn the_content_type_repeats_the_escaping_parameter() {
     for (accept, content_type) in [
         (PROMETHEUS_2_42, "application/openmetrics-text; version=1.0.0; charset=utf-8"),
         (PROMETHEUS_3, "application/openmetrics-text; version=1.0.0; charset=utf-8; escaping=allow-utf-8"),
