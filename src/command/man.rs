@@ -117,11 +117,13 @@ impl Page {
     fn render(self) -> Vec<u8> {
         let Self { command, title, mut definition, see_also } = self;
         let has_commands = definition.has_subcommands();
+        // The generator would omit an empty argument of the title line.
+        let date = if build_info::DATE == "unknown" { "\"\"" } else { build_info::DATE };
         let usage = definition.render_usage().to_string();
         let man = Man::new(definition.override_usage(usage.trim_start_matches("Usage: ").to_owned()))
             .title(title.to_uppercase())
             .section("1")
-            .date(if build_info::DATE == "unknown" { "" } else { build_info::DATE })
+            .date(date)
             .source(format!("lease-exporter {}", build_info::VERSION))
             .manual("User Commands");
         let mut page = Vec::new();

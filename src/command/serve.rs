@@ -35,10 +35,7 @@ pub(super) const MANUAL: Manual = Manual {
         CONFIG_FILE,
         ("LISTEN_FDS, LISTEN_PID", "the sockets that systemd passes, with --web.systemd-socket"),
         ("NOTIFY_SOCKET", "the socket for notifications to systemd: ready, reloading, stopping"),
-        (
-            "SSL_CERT_FILE, SSL_CERT_DIR",
-            "certificate authorities for stores, in place of the system's",
-        ),
+        ("SSL_CERT_FILE, SSL_CERT_DIR", "certificate authorities for stores, in place of the system's"),
         NO_COLOR,
     ],
     // The exit codes of all commands.
