@@ -1,7 +1,7 @@
 //! Each step of the protocol once, on an SQLite file in a temporary folder.
 //!
 //!     cargo run -p lease-protocol --example lease
-#![expect(clippy::print_stdout, reason = "an example")]
+#![allow(clippy::print_stdout, reason = "an example")]
 
 use std::error::Error;
 use std::thread::sleep;
@@ -13,7 +13,8 @@ use lease_protocol::{
 
 const LEASE: &str = "retention";
 
-fn main() -> Result<(), Box<dyn Error>> {
+/// The protocol's tests run this too.
+pub fn main() -> Result<(), Box<dyn Error>> {
     let directory = tempfile::tempdir()?;
     let mut store = SqliteProtocol::create(&directory.path().join("scheduler.db"))?;
     let ttl = Ttl::new(Duration::from_millis(500))?;

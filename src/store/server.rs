@@ -4,6 +4,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+pub use store_address::Host;
 use tokio::time::Instant;
 
 use super::ReadError;
@@ -20,43 +21,6 @@ pub struct Server {
     pub password: Option<PasswordFile>,
     /// Whether and how the connection is protected.
     pub tls: Tls,
-}
-
-/// Where a server listens.
-#[derive(Clone, PartialEq, Eq)]
-pub enum Host {
-    /// A host's name or address, and the port.
-    Tcp {
-        /// The name or address.
-        name: Box<str>,
-        /// The port.
-        port: u16,
-    },
-    /// A Unix socket; for PostgreSQL the folder that it is in.
-    Socket(PathBuf),
-}
-
-impl Host {
-    /// Whether only this machine can be at the other end, so that nobody can listen in between.
-    #[must_use]
-    pub fn is_local(&self) -> bool {
-        match self {
-            Self::Socket(_) => true,
-            Self::Tcp { name, .. } => {
-                &**name == "localhost" || name.parse().is_ok_and(|address: std::net::IpAddr| address.is_loopback())
-            }
-        }
-    }
-}
-
-/// An address tells an attacker where to go, so it is left out.
-impl fmt::Debug for Host {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Tcp { .. } => "<host>",
-            Self::Socket(_) => "<socket>",
-        })
-    }
 }
 
 /// Whether and how a connection is protected.
@@ -233,16 +197,5 @@ mod tests {
         let server =
             Server { host: Host::Tcp { name: "planted".into(), port: 1 }, user: None, password: None, tls: Tls::Off };
         assert!(!format!("{server:?} {:?}", Password("planted".into())).contains("planted"));
-    }
-
-    #[test]
-    fn what_can_only_be_this_machine_is_local() {
-        let tcp = |name: &str| Host::Tcp { name: name.into(), port: 1 };
-        for local in [tcp("localhost"), tcp("127.0.0.1"), tcp("127.9.9.9"), tcp("::1"), Host::Socket("/run".into())] {
-            assert!(local.is_local());
-        }
-        for remote in ["10.0.0.1", "localhost.example", "db", "::", "127.0.0.1.example"] {
-            assert!(!tcp(remote).is_local(), "{remote}");
-        }
     }
 }

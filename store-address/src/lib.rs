@@ -15,6 +15,7 @@
 //! ```
 #![forbid(unsafe_code)]
 
+use std::error::Error;
 use std::fmt;
 use std::net::IpAddr;
 use std::path::PathBuf;
@@ -73,31 +74,50 @@ pub struct ServerUrl {
 }
 
 /// A URL that names no server. No message repeats any part of the URL.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum UrlError {
     /// The URL has a fragment, which no store uses.
-    #[error("it takes no fragment; leave out what begins with `#`")]
     Fragment,
     /// The host is missing.
-    #[error("it names no host; write it after `//`")]
     NoHost,
     /// A percent-encoded part is not UTF-8.
-    #[error("what it writes as `%..` is not UTF-8")]
     NotUtf8,
     /// The URL contains a password.
-    #[error("it has a password in it")]
     Password,
     /// The host is a Unix socket, and a port follows it.
-    #[error("a socket has no port; leave it out, and for PostgreSQL name the socket itself, `…%2F.s.PGSQL.5433`")]
     SocketPort,
     /// The text is not a URL.
-    #[error("it cannot be read; write it as `//user@host:port/name`")]
     Syntax,
     /// A part contains a zero byte.
-    #[error("it has a zero byte in it")]
     ZeroByte,
 }
+
+impl UrlError {
+    /// The message: a sentence about the URL, with what to write instead.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Fragment => "it takes no fragment; leave out what begins with `#`",
+            Self::NoHost => "it names no host; write it after `//`",
+            Self::NotUtf8 => "what it writes as `%..` is not UTF-8",
+            Self::Password => "it has a password in it; put the password into a file",
+            Self::SocketPort => {
+                "a socket has no port; leave it out, and for PostgreSQL name the socket itself, `…%2F.s.PGSQL.5433`"
+            }
+            Self::Syntax => "it cannot be read; write it as `//user@host:port/name`",
+            Self::ZeroByte => "it has a zero byte in it",
+        }
+    }
+}
+
+impl fmt::Display for UrlError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+impl Error for UrlError {}
 
 impl ServerUrl {
     /// Parses a URL. A host that begins with a slash, written as `%2F`, is a Unix socket.

@@ -2,6 +2,8 @@
 #![allow(missing_docs, reason = "tests")]
 
 mod contract;
+#[path = "../../examples/lease.rs"]
+mod example;
 #[cfg(feature = "postgres")]
 mod postgres;
 #[cfg(feature = "redis")]

@@ -217,3 +217,8 @@ fn due_work_is_found_by_the_index() {
         .unwrap();
     assert!(plan.iter().any(|step| step.contains("occurrence_unplanned")), "{plan:?}");
 }
+
+#[test]
+fn the_example_runs() {
+    crate::example::main().unwrap();
+}

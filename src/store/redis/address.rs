@@ -1,8 +1,10 @@
 //! The address of a numbered database of a Redis or Valkey server.
 
+use store_address::{UrlError, decode};
+
 use super::ServerLocation;
 use crate::store::Host;
-use crate::store::address::{ServerAddress, decoded, not_an_address};
+use crate::store::address::{ServerAddress, not_an_address};
 use crate::store::section::StoreProblem;
 
 /// The port that a server listens on by default.
@@ -45,12 +47,14 @@ impl KeyspaceAddress {
         }
         let (authority, path) = rest.split_once('/').unwrap_or((rest, ""));
         let (user, hosts) = match authority.rsplit_once('@') {
-            Some((user, hosts)) => (Some(decoded(user)?).filter(|user| !user.is_empty()), hosts),
+            Some((user, hosts)) => {
+                (Some(decode(user).map_err(UrlError::as_str)?).filter(|user| !user.is_empty()), hosts)
+            }
             None => (None, authority),
         };
         let sentinels = hosts.split(',').map(host).collect::<Result<Box<[_]>, _>>()?;
         let (master, database) = path.split_once('/').unwrap_or((path, ""));
-        let master = decoded(master)?;
+        let master = decode(master).map_err(UrlError::as_str)?;
         if master.is_empty() {
             return Err("it names no master; write it after the sentinels, as in `//host,host/master`");
         }

@@ -4,8 +4,9 @@ use std::any::Any;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use store_address::has_password;
+
 use super::{SqliteQuery, SqliteStore};
-use crate::store::address::names_user;
 use crate::store::kind::{PresetFacts, PresetQuery, Query, StoreConfig, StoreKind};
 use crate::store::section::{KeySet, KeySpec, Node, Section, StoreDiagnostics, StoreProblem, StoreSection, line};
 use crate::store::server_keys::PASSWORD_FILE;
@@ -107,7 +108,7 @@ fn path(rest: &str, base_dir: &Path) -> Result<PathBuf, StoreProblem> {
              begins with `?` or `#`"
         }
         // In a path `@` is a character like any other. Before the path it ends a user's name and password.
-        _ if names_user(rest.split('/').next().unwrap_or_default()) => {
+        _ if has_password(rest.split('/').next().unwrap_or_default()) => {
             "it takes no user and no password, as an SQLite file has neither; write it as `sqlite:///path/to/file`"
         }
         _ if rest.contains('\0') => "no path has a zero byte in it; take it out",
