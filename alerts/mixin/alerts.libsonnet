@@ -1,11 +1,11 @@
-// The alerts. What is said of them in ../lease.alerts.yaml holds here too.
+// The alerts. With the default configuration they render to ../lease.alerts.yaml, which explains them.
 local words = import 'words.libsonnet';
 
 {
   local config = $._config,
   local w = words(config),
 
-  // One alert, of a lease or, as one for all that asked, of a source. The lines of its description are one text.
+  // One alert of a lease, or of a source if any of its leases has it enabled. The lines of the description form one text.
   local alert(name, by, summary, description) = {
     alert: name,
     expr: |||

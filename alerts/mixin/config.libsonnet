@@ -1,6 +1,6 @@
 {
   _config+:: {
-    // As the exporter names them, in the order of the rules.
+    // The names in the exporter, in the order of the rules.
     alerts:: [
       'LeaseNoLeader',
       'LeaseWorkStalled',
@@ -12,34 +12,34 @@
       'LeaseExporterAbsent',
     ],
 
-    // Which series are the exporter's, as it stands between the braces of a selector: 'job="lease-exporter"'.
+    // The selector of the exporter's series, without braces, for example 'job="lease-exporter"'.
     selector: '',
-    // Labels beyond `source` and `lease` that tell leases apart, where one Prometheus sees several of one name:
-    // ['cluster', 'namespace']. Every exporter must have them, and so must `equal` and `group_by` of Alertmanager.
+    // Labels beside `source` and `lease` that distinguish leases, if one Prometheus has several leases of one name:
+    // ['cluster', 'namespace']. All series of every exporter, and `equal` and `group_by` of Alertmanager, must have them.
     groupLabels: [],
-    // What tells one exporter from another. An exporter that is there without a source it reported before had it taken
-    // out of its configuration. Where exporters of one job all have the same configuration and their instances come and
-    // go, as in Kubernetes, ['job'] sees that of their successors too.
+    // Labels that identify an exporter. If an exporter runs without a source that it reported before, the source was
+    // removed from its configuration. In Kubernetes, where instances are replaced and all exporters of a job have the same
+    // configuration, use ['job']: then the successor of an instance counts as the same exporter.
     exporterLabels: ['job', 'instance'],
 
-    // What the names of recorded series begin with, and the names of the two groups.
+    // The prefix of recorded series, and the names of the two groups.
     prefix: 'lease',
     rulesGroup: 'lease',
     alertsGroup: 'lease-alerts',
 
-    // How long what is remembered outlasts a Prometheus that was away, and an exporter that is gone.
+    // How long a remembered condition is kept while Prometheus is down, and after an exporter is gone.
     memory: '1h',
     absentMemory: '1d',
-    // For how long an exporter that is not scraped, beside others that are, may still know leases that those do not.
+    // How long an exporter that is not scraped may still know leases that the scraped exporters do not.
     missedMemory: '5m',
-    // Within what time takeovers and anomalies are counted, and how many takeovers are too many.
+    // The time within which takeovers and anomalies are counted, and the number of takeovers that is too many.
     window: '15m',
     takeovers: 4,
-    // How many takeovers within what time leave a new leader no more time to begin.
+    // The number of takeovers, and their time, after which a new leader gets no more time to start.
     forgivenTakeovers: 3,
     forgivenWindow: '1h',
 
-    // For how many seconds each condition must last.
+    // The number of seconds for which each condition must last.
     wait: {
       LeaseNoLeader: 120,
       LeaseWorkStalled: 60,
@@ -60,9 +60,9 @@
       LeaseSourceDown: 'warning',
       LeaseExporterAbsent: 'warning',
     },
-    // Further labels of every alert, such as { team: 'scheduling' }.
+    // Additional labels of every alert, for example { team: 'scheduling' }.
     alertLabels: {},
-    // Where the runbooks are; also those that the dashboard links to.
+    // The address of the runbooks, for the alerts and the dashboard.
     runbookBase: 'https://example.com/lease-exporter/alerts/runbooks/',
   },
 }

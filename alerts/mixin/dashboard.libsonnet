@@ -1,5 +1,5 @@
-// The dashboard as the rules are configured: where runbooks are, how recorded series are called, what tells leases apart.
-// As it is configured by default, this is the shipped file.
+// The dashboard for the configuration of the rules: the address of the runbooks, the prefix of recorded series, the group labels.
+// With the default configuration it is the shipped file.
 local shipped = import '../../deploy/grafana/lease-exporter.json';
 
 function(config) {
@@ -7,7 +7,7 @@ function(config) {
   local each(form) = std.join('', [std.strReplace(form, 'LABEL', label) for label in labels]),
   local runbooks = std.rstripChars(config.runbookBase, '/'),
 
-  // Wherever a query speaks of sources or of exporters, it is of those of the chosen clusters, cluster by cluster.
+  // Queries over sources and exporters select the chosen clusters and keep clusters apart.
   local query(text) = std.foldl(
     function(text, pair) std.strReplace(text, pair[0], pair[1]),
     [
@@ -25,7 +25,7 @@ function(config) {
     if named == [] then text else std.strReplace(text, named[0], each('{{LABEL}} / ') + named[0]),
   local link(url) = std.strReplace(url, '&var-source=', each('&var-LABEL=${__data.fields.LABEL:percentencode}') + '&var-source='),
 
-  // A column for each of the labels, behind the others.
+  // A column for each group label, after the other columns.
   local columns(organize) = organize {
     indexByName+: { [labels[at]]: std.length(organize.indexByName) + at for at in std.range(0, std.length(labels) - 1) },
     renameByName+: { [label]: label for label in labels },

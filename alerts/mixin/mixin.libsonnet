@@ -1,4 +1,4 @@
-// The rules, the alerts and the dashboard, as monitoring mixins have them. The dashboard is only looked for when it is asked for.
+// The rules, the alerts and the dashboard, in the form of a monitoring mixin. The dashboard file is read only if it is used.
 (import 'config.libsonnet') +
 (import 'rules.libsonnet') +
 (import 'alerts.libsonnet') +

@@ -1,4 +1,4 @@
-// The recording rules. What each is for is said in ../lease.rules.yaml, which this renders to as it is configured by default.
+// The recording rules. With the default configuration they render to ../lease.rules.yaml, which explains each of them.
 local words = import 'words.libsonnet';
 
 {
@@ -8,13 +8,13 @@ local words = import 'words.libsonnet';
     { record: '%s:%s' % [config.prefix, name], expr: expr % w } +
     (if labels == {} then {} else { labels: labels }),
 
-  // What is known of each lease, over all exporters that report it.
+  // The state of each lease, over all exporters that report it.
   local known = [
     record('state', 'max by (%(state)s) (lease_state{%(also)sstate!="unknown"})'),
     record('state', '1 - max by (%(lease)s) (%(p)s:state{state!="unknown"})', { state: 'unknown' }),
   ],
 
-  // Whether the sources are read, or have only fallen silent.
+  // The sources: read, not readable, or no longer reported.
   local sources = [
     record('source_up', 'max by (%(source)s) (lease_source_up%(only)s)'),
     record('source_reported', |||
@@ -49,7 +49,7 @@ local words = import 'words.libsonnet';
     |||),
   ],
 
-  // What holds while nothing is known.
+  // The conditions that are kept while the state is not known.
   local remembered = [
     record('new_leader', |||
       group by (%(lease)s) (
@@ -99,7 +99,7 @@ local words = import 'words.libsonnet';
     |||),
   ],
 
-  // The conditions: one rule an alert, a row for each lease of which it is true now.
+  // The conditions: one rule for each alert, one series for each lease for which it holds now.
   local conditions = [
     record('alert_condition', 'group by (%(lease)s) (%(p)s:last_known_state{state="no_leader"} == 1)', { alert: 'LeaseNoLeader' }),
     record('alert_condition', |||
@@ -146,7 +146,7 @@ local words = import 'words.libsonnet';
     record('alert_condition', 'group by (%(lease)s) (%(p)s:reported == 0 and on (%(source)s) %(p)s:source_lost)', { alert: 'LeaseExporterAbsent' }),
   ],
 
-  // Since when.
+  // The time at which each condition began.
   local since = [
     record('alert_condition_since_timestamp_seconds', |||
       (last_over_time(%(p)s:alert_condition_since_timestamp_seconds[%(memory)s]) > 0 and %(p)s:alert_condition)
@@ -157,13 +157,13 @@ local words = import 'words.libsonnet';
     |||),
   ],
 
-  // How long each must last.
+  // How long each condition must last.
   local waits = [
     record('alert_wait_seconds', 'vector(%d)' % config.wait[alert], { alert: alert })
     for alert in config.alerts
   ],
 
-  // What would fire, whether or not anybody asked for it.
+  // The alerts that would fire if they were enabled.
   local outcome = [
     record('alert_would_fire', |||
       %(p)s:alert_condition

@@ -1,11 +1,11 @@
-// What the configuration makes of the texts of rules and alerts: each is a text block with these words in it.
+// The variables of the texts of rules and alerts, computed from the configuration.
 function(config) {
   local list(labels) = std.join(', ', labels),
   local of(labels) = [label for label in config.groupLabels if !std.member(labels, label)] + labels,
 
-  // Before the colon of recorded series.
+  // The prefix of recorded series, before the colon.
   p: config.prefix,
-  // The selector as all that is between braces, and in front of more.
+  // The selector as the only matchers between braces, and followed by other matchers.
   only: if config.selector == '' then '' else '{%s}' % config.selector,
   also: if config.selector == '' then '' else config.selector + ',',
 
@@ -17,7 +17,7 @@ function(config) {
   target: list(of(['job', 'instance'])),
   reporter: list(of(['source'] + config.exporterLabels)),
 
-  // In a template: an exporter by name, in `$row`.
+  // In a template: the name of the exporter in `$row`.
   exporter_named: std.join(' ', [
     '%s {{ printf "%%q" $row.Labels.%s }}' % [label, label]
     for label in config.exporterLabels
@@ -32,7 +32,7 @@ function(config) {
   forgiven: config.forgivenTakeovers,
   forgiven_window: config.forgivenWindow,
 
-  // In a template: the labels of an alert as matchers, in `$of`.
+  // In a template: the labels of the alert as matchers, in `$of`.
   local matchers(labels) =
     '{{ $of := printf "%s" %s -}}' % [
       std.join(',', [label + '=%q' for label in labels]),
