@@ -1,8 +1,8 @@
-//! Files named by verdict, `good-….yml` and `bad-….yml`, and the text beside each bad one that says what is wrong with it.
+//! Test files `good-….yml` and `bad-….yml`. Each bad file has a `.expected` file with its error message.
 
 use std::path::{Path, PathBuf};
 
-/// The files of a folder under `tests/` whose names begin so.
+/// The files of a folder under `tests/` whose names begin with `verdict`.
 pub(crate) fn fixtures(folder: &str, verdict: &str) -> Vec<PathBuf> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests").join(folder);
     let entries = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
@@ -15,12 +15,12 @@ pub(crate) fn fixtures(folder: &str, verdict: &str) -> Vec<PathBuf> {
     paths
 }
 
-/// Compares what was said of a bad file with the text beside it. With `UPDATE_GOLDEN=1` that is written anew.
-pub(crate) fn assert_expected(path: &Path, said: &str) {
+/// Compares the error message of a bad file with its `.expected` file. `UPDATE_GOLDEN=1` rewrites that file.
+pub(crate) fn assert_expected(path: &Path, message: &str) {
     let expected = path.with_extension("expected");
     if std::env::var_os("UPDATE_GOLDEN").is_some() {
-        std::fs::write(&expected, said).unwrap();
+        std::fs::write(&expected, message).unwrap();
     }
     let expected = std::fs::read_to_string(&expected).unwrap_or_default();
-    assert_eq!(said, expected, "{}", path.display());
+    assert_eq!(message, expected, "{}", path.display());
 }
