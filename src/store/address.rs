@@ -1,5 +1,8 @@
 //! The address of a server, as a URL.
 
+#[cfg(all(test, feature = "mysql", feature = "postgres", feature = "redis"))]
+mod tests;
+
 use store_address::{ServerUrl, UrlError, has_password};
 
 use super::Host;

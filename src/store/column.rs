@@ -7,9 +7,9 @@ use crate::lease::{Column, Columns, Cursor, Epoch, RecordFault, StoreTime};
 
 use super::ReadError;
 
-/// No name of a lease or a holder needs to be longer, in bytes.
+/// The longest name of a lease or a holder, in bytes.
 pub(super) const MAX_NAME: usize = 1_024;
-/// No TTL needs to be longer, in seconds: a hundred years.
+/// The longest TTL in seconds: a hundred years.
 const MAX_TTL: f64 = 3_153_600_000.0;
 
 /// The columns of a query's result, in its order.
@@ -23,7 +23,7 @@ pub(super) fn columns<'a>(names: impl Iterator<Item = &'a str>) -> Result<Vec<Co
             }
             Some(column) => columns.push(column),
             None if is_plain(name) => unknown.push(format!("`{name}`")),
-            // Of an expression without a name stores make one from its text, which may hold anything.
+            // A store names an expression after its text, which may contain a value.
             None => unknown.push(format!("an expression as column {}, which needs `AS` and a name", at + 1)),
         }
     }
@@ -49,12 +49,12 @@ fn is_plain(name: &str) -> bool {
         && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
 }
 
-/// What a source returns, as a set.
+/// The columns as a set.
 pub(super) fn reported(columns: &[Column]) -> Columns {
     columns.iter().copied().collect()
 }
 
-/// A value as a store gives it.
+/// A value as a store returns it.
 #[cfg_attr(
     not(all(feature = "mysql", feature = "postgres", feature = "redis")),
     allow(dead_code, reason = "a build that leaves a store out has no use for the values of its own")
@@ -65,20 +65,20 @@ pub(super) enum Value<'a> {
     /// Wide enough for every integer that a store has.
     Integer(i128),
     Real(f64),
-    /// A decimal that is not whole: `unscaled` with its last so many digits behind the point, of which the last is not 0.
+    /// A decimal that is not whole: `unscaled` divided by 10 to the power of `scale`, without trailing zeros.
     Decimal {
         unscaled: i128,
         scale: u32,
     },
-    /// A decimal with too many digits to keep them all: near enough for a time, but no cursor.
+    /// A decimal with too many digits, rounded. It is exact enough for a time, and not for a cursor.
     Rounded(f64),
-    /// Text in whatever bytes the store has.
+    /// Text in the encoding of the store.
     Text(&'a [u8]),
-    /// Text of a store that has no types, which may stand for a number.
+    /// Text of a store without types, which may be a number.
     Untyped(&'a [u8]),
-    /// A time of the store's own type; `None` for one that no clock shows, such as `infinity`.
+    /// A time; `None` for one outside the calendar, such as `infinity`.
     Time(Option<StoreTime>),
-    /// A length of time of the store's own type, in seconds.
+    /// A length of time in seconds.
     Seconds(f64),
     /// A universally unique identifier.
     Uuid([u8; 16]),
@@ -89,7 +89,7 @@ pub(super) enum Value<'a> {
 type Decoded<T> = Result<Option<T>, RecordFault>;
 
 impl<'a> Value<'a> {
-    /// What an untyped text stands for, where a number may be meant.
+    /// An untyped text as a number, if it is one.
     fn typed(self) -> Self {
         let Self::Untyped(bytes) = self else { return self };
         let text = std::str::from_utf8(bytes).unwrap_or_default();
@@ -106,7 +106,7 @@ impl<'a> Value<'a> {
         }
     }
 
-    /// A name: text, or an integer written out. Empty is as good as none.
+    /// A name: text, or an integer in decimal. An empty text is no name.
     pub(super) fn name(self) -> Result<Option<std::borrow::Cow<'a, str>>, RecordFault> {
         match self {
             Self::Null => Ok(None),
@@ -128,8 +128,7 @@ impl<'a> Value<'a> {
 
     /// A time: the store's own, or Unix seconds, whole or not, or text as `2026-11-30 12:00:00.5` in UTC.
     ///
-    /// No lease is older than Unix: a time at its beginning or before stands for something else, mostly for "never", which
-    /// is NULL here.
+    /// A time at or before the Unix epoch is out of range: schedulers use it for "never", which is NULL here.
     pub(super) fn time(self) -> Decoded<StoreTime> {
         let time = self.any_time()?;
         if time.is_some_and(|time| time.unix_micros() <= 0) { Err(RecordFault::OutOfRange) } else { Ok(time) }
@@ -163,7 +162,7 @@ impl<'a> Value<'a> {
         }
     }
 
-    /// A whole number that is not negative; text of digits too, for those beyond 2^63.
+    /// A whole number that is not negative, or text of digits, as stores have numbers beyond 2^63.
     pub(super) fn count(self) -> Decoded<u64> {
         match self {
             Self::Null => Ok(None),
@@ -208,7 +207,7 @@ impl<'a> Value<'a> {
         }
     }
 
-    /// Anything that can be compared.
+    /// A value that can be compared with another.
     pub(super) fn cursor(self) -> Decoded<Cursor> {
         match self {
             Self::Null => Ok(None),
@@ -235,7 +234,7 @@ impl<'a> Value<'a> {
     }
 }
 
-/// A decimal of this sign and these digits, with the last `behind` of them behind the point; nothing for what is none.
+/// A decimal of this sign and these digits, the last `behind` of them after the point. `None` if it is not a number.
 #[cfg(any(feature = "mysql", feature = "postgres"))]
 pub(super) fn decimal<'a>(negative: bool, digits: &str, behind: usize) -> Option<Value<'a>> {
     let zeros = digits.len() - digits.trim_end_matches('0').len();
@@ -272,8 +271,8 @@ fn written(unscaled: i128, scale: u32) -> String {
     format!("{sign}{whole}.{fraction}")
 }
 
-/// The date and the time of day of a text that says nothing of a zone, or that it is UTC. The library that reads it takes
-/// any offset behind a fraction for UTC.
+/// The date and time of a text without a zone or in UTC. `None` for another zone, because the library that parses it takes
+/// any offset after a fraction for UTC.
 fn utc_clock(text: &str) -> Option<&str> {
     let clock = text.strip_suffix('Z').or_else(|| text.strip_suffix("+00:00")).unwrap_or(text);
     let fraction = clock.get("2026-11-30 12:00:00".len()..)?;
@@ -283,7 +282,7 @@ fn utc_clock(text: &str) -> Option<&str> {
     plain.then_some(clock)
 }
 
-/// As text, the way PostgreSQL writes it.
+/// A UUID in the notation of PostgreSQL.
 fn uuid(bytes: [u8; 16]) -> String {
     let hex = format!("{:032x}", u128::from_be_bytes(bytes));
     [&hex[..8], &hex[8..12], &hex[12..16], &hex[16..20], &hex[20..]].join("-")

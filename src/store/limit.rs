@@ -1,4 +1,4 @@
-//! Bounds on what a store gives: the first leases by name, the first records of each, and the rest counted.
+//! Limits on the rows of a reading: the first leases by name and the first rows of each are kept, the others counted.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -8,50 +8,48 @@ use crate::lease::{Column, LeaseRecord, RecordFault, RecordSet, RejectedRecord, 
 #[cfg(test)]
 mod tests;
 
-/// Which leases are kept of what a store gives.
+/// Which leases of a store are kept.
 #[derive(Clone, Debug)]
 pub struct Scope {
-    /// The name of the only lease, where what is read names none.
+    /// The name of the only lease, if rows have no name.
     pub only_lease: Arc<str>,
-    /// How many leases are kept, the first by name.
+    /// The maximum number of leases: the first by name are kept.
     pub max_leases: usize,
 }
 
-/// Collects the rows of a reading within four bounds: the first `max_leases` leases by name, [`Self::MEMBERS`] rows of
-/// one lease, [`Self::ROWS_PER_LEASE`] rows for each lease that there may be, and `max_leases` rows without a name.
+/// Collects the rows of a reading within four limits: the first `max_leases` leases by name, [`Self::MEMBERS`] rows for
+/// one lease, [`Self::ROWS_PER_LEASE`] rows for each possible lease, and `max_leases` rows without a name.
 ///
-/// Rows come in any order, so which of them are beyond a bound shows only at the end. Until then rows gather up to a
-/// threshold, where those that are certainly beyond a bound are dropped. The threshold is half as much again as was left
-/// the last time: so the work stays in proportion to the number of rows, whatever their names, and the memory to the
-/// bounds.
+/// Rows come in any order, so the rows beyond a limit are known only at the end. Rows are collected up to a threshold,
+/// where those that are certainly beyond a limit are dropped. The next threshold is 1.5 times the number of rows that
+/// remain, so that time is proportional to the number of rows and memory to the limits.
 #[derive(Debug)]
 pub struct RecordLimiter {
     rows: Vec<LeaseRecord>,
-    /// Rows that cannot be used but tell whose they are.
+    /// Invalid rows with the name of their lease.
     rejected: Vec<RejectedRecord>,
-    /// Rows that cannot be used and do not even tell that.
+    /// Invalid rows without a name.
     nameless: Vec<RejectedRecord>,
     max_leases: usize,
-    /// How many rows with a name are held before those beyond the bounds are dropped.
+    /// The number of rows with a name at which those beyond the limits are dropped.
     threshold: usize,
-    /// Once leases were left out: no lease after this name can be among the first.
+    /// The last lease by name that can be kept, once leases were dropped.
     last_kept: Option<Arc<str>>,
-    /// Leases that are kept and some of whose members were left out.
+    /// Kept leases some of whose rows were dropped.
     incomplete: BTreeSet<Arc<str>>,
     over_limit: u64,
-    /// How many rows were looked at to find those beyond the bounds.
+    /// The number of rows inspected so far to find those beyond the limits.
     #[cfg(test)]
     inspected: usize,
 }
 
 impl RecordLimiter {
-    /// How many rows of one lease are kept, the first that come.
+    /// The maximum number of rows of one lease: the first that come are kept.
     pub const MEMBERS: usize = Rules::MAX_MEMBERS;
-    /// How many rows are kept in all for each lease that there may be. A lease whose turn comes when as many are kept
-    /// is left out with all that follow by name.
+    /// The maximum number of rows in all, for each possible lease. Leases by name beyond that are dropped.
     pub const ROWS_PER_LEASE: usize = 10;
 
-    /// Nothing yet.
+    /// An empty limiter.
     #[must_use]
     pub const fn new(max_leases: usize) -> Self {
         Self {
@@ -68,20 +66,20 @@ impl RecordLimiter {
         }
     }
 
-    /// Whether a lease of this name can still be among the first. If not, its row is counted and need not be decoded.
+    /// Whether a lease of this name can still be kept. If not, its row is counted and need not be decoded.
     pub fn admits(&mut self, lease: &str) -> bool {
         let admitted = self.last_kept.as_ref().is_none_or(|last| lease <= &**last);
         self.over_limit += u64::from(!admitted);
         admitted
     }
 
-    /// Takes in a row that can be used.
+    /// Adds a valid row.
     pub fn push(&mut self, row: LeaseRecord) {
         self.rows.push(row);
         self.compact_at_threshold();
     }
 
-    /// Takes in a row that cannot be used.
+    /// Adds an invalid row.
     pub fn reject(&mut self, row: RejectedRecord) {
         if row.lease.is_some() {
             self.rejected.push(row);
@@ -122,8 +120,8 @@ impl RecordLimiter {
         }
     }
 
-    /// Drops what is beyond the bounds, and leaves the rest in the order of names. The rows of one lease keep the order
-    /// in which they came, so the first of them stay the first whenever this is done.
+    /// Drops the rows beyond the limits and sorts the others by name. The sort is stable, so the first rows of a lease stay
+    /// the first.
     fn compact(&mut self) {
         #[cfg(test)]
         {
@@ -154,7 +152,7 @@ impl RecordLimiter {
     }
 }
 
-/// A row that may tell whose it is.
+/// A row that may have the name of a lease.
 trait OfLease {
     fn lease(&self) -> Option<&Arc<str>>;
 }
@@ -171,7 +169,7 @@ impl OfLease for RejectedRecord {
     }
 }
 
-/// Goes through rows by name, and moves those that are kept to the front.
+/// Goes through rows in the order of names, and moves those that are kept to the front.
 struct Compaction<'a, R> {
     rows: &'a mut Vec<R>,
     next: usize,
@@ -190,7 +188,7 @@ impl<'a, R: OfLease> Compaction<'a, R> {
         self.rows.get(self.next).and_then(OfLease::lease)
     }
 
-    /// Keeps no more than `most` rows of the lease that is next, and says how many it kept and left out.
+    /// Keeps at most `most` rows of the next lease. Returns the numbers of kept and dropped rows.
     fn keep(&mut self, lease: &Arc<str>, most: usize) -> (usize, usize) {
         let (mut kept, mut left_out) = (0, 0);
         while self.next_lease() == Some(lease) {
@@ -206,7 +204,7 @@ impl<'a, R: OfLease> Compaction<'a, R> {
         (kept, left_out)
     }
 
-    /// Drops the rest, and says how many rows are kept.
+    /// Drops the other rows. Returns the number of kept rows.
     fn end(self) -> usize {
         self.rows.truncate(self.kept);
         self.kept

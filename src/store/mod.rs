@@ -3,7 +3,10 @@
 //! A store makes one [`Reading`] from one snapshot, with the store's own clock in it. The error of a failed read says who
 //! has to act. A store knows nothing of states. [`kind`] has the list of kinds.
 
-#[cfg(any(feature = "mysql", feature = "postgres", feature = "redis"))]
+#[cfg_attr(
+    not(all(feature = "mysql", feature = "postgres", feature = "redis")),
+    allow(dead_code, reason = "a build that leaves a kind of store out has no use for its parts")
+)]
 mod address;
 mod column;
 #[cfg(test)]
@@ -22,6 +25,10 @@ pub mod redis;
 mod rows;
 pub mod section;
 mod server;
+#[cfg_attr(
+    not(all(feature = "mysql", feature = "postgres", feature = "redis")),
+    allow(dead_code, reason = "a build that leaves a kind of store out has no use for its parts")
+)]
 mod server_keys;
 #[cfg(any(feature = "mysql", feature = "postgres"))]
 mod server_message;
@@ -37,9 +44,6 @@ mod tls;
 mod transport;
 mod zone;
 
-#[cfg(all(test, feature = "mysql", feature = "postgres", feature = "redis"))]
-mod address_tests;
-
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
@@ -54,43 +58,43 @@ pub use server::{Host, Identity, Password, PasswordFile, Server, Tls};
 pub use sql::Statement;
 pub use zone::{SessionZone, Zone, ZoneFault};
 
-/// What the future of a read gives.
+/// The result of a read.
 pub type ReadResult = Result<Reading, ReadError>;
 
 /// One source's store.
 pub trait Store: fmt::Debug + Send {
-    /// Reads everything of the source, from one snapshot.
+    /// Reads all leases of the source from one snapshot.
     ///
-    /// It gives up at `deadline`, and leaves nothing running that a later read would have to wait for.
+    /// The read ends at `deadline`, and leaves nothing running that a later read would have to wait for.
     ///
     /// # Errors
     /// See [`ReadError`].
     fn read(&mut self, deadline: Instant) -> Pin<Box<dyn Future<Output = ReadResult> + Send + '_>>;
 }
 
-/// Why a source could not be read. Its text names columns and tables, and files that the configuration names beside the
-/// store, at the most: never where the store is, a parameter or a value.
+/// Why a source could not be read. The text may name columns, tables, and files that the configuration names beside the
+/// store. It never has the store's address, a parameter or a value.
 #[derive(Debug, Error)]
 pub enum ReadError {
-    /// The store is not there or cannot be opened: for whoever runs it.
+    /// The store cannot be reached or opened. The operator of the store has to act.
     #[error("{0}")]
     Unreachable(String),
-    /// The store did not answer in time: for whoever runs it, or set `timeout`.
+    /// The store did not answer in time. The operator of the store has to act, or `timeout` is too short.
     #[error("{0}")]
     Timeout(String),
-    /// The store answered with an error: for whoever grants access or looks after its health.
+    /// The store answered with an error. Whoever grants access to it or maintains it has to act.
     #[error("{0}")]
     Refused(String),
-    /// Tables or columns are not what the query or preset needs: for whoever wrote the configuration.
+    /// Tables or columns are not those that the query or preset needs. The configuration has to change.
     #[error("{0}")]
     SchemaMismatch(String),
-    /// The answer as a whole breaks the contract: for whoever wrote the query.
+    /// The result as a whole breaks the reading contract. The query has to change.
     #[error("{0}")]
     InvalidRecord(String),
 }
 
 impl ReadError {
-    /// The closed name of this failure.
+    /// The kind of failure, which is the value of a label.
     #[must_use]
     pub const fn failure(&self) -> ReadFailure {
         match self {

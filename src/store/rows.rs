@@ -1,4 +1,4 @@
-//! The rows of a query's result, made into a reading: the same for every store that answers in columns.
+//! Decodes the rows of a result into a reading, for every store with columns.
 
 use std::sync::Arc;
 
@@ -6,19 +6,19 @@ use super::column::{Value, reported};
 use super::{ReadError, RecordLimiter, Scope};
 use crate::lease::{Column, LeaseRecord, ReadInterval, Reading, RecordFault, RejectedRecord, StoreTime};
 
-/// Rows as they are decoded.
+/// Decodes rows.
 #[derive(Debug)]
 pub(super) struct Decoder {
     columns: Vec<Column>,
     store_now_at: usize,
     lease_at: Option<usize>,
-    /// The name of the only lease, where there is no column `lease`.
+    /// The name of the only lease, if there is no column `lease`.
     only_lease: Arc<str>,
     store_now: Option<StoreTime>,
     rows: RecordLimiter,
 }
 
-/// What to say of a query that returns no row.
+/// The error for a result without rows.
 pub(super) fn no_row() -> ReadError {
     ReadError::InvalidRecord(
         "the query returned no row, so it has no clock: select from the clock, LEFT JOIN the leases".to_owned(),
@@ -26,7 +26,7 @@ pub(super) fn no_row() -> ReadError {
 }
 
 impl Decoder {
-    /// Nothing yet, of a result with these columns.
+    /// A decoder for a result with these columns.
     pub(super) fn new(columns: Vec<Column>, scope: &Scope) -> Self {
         let position = |wanted| columns.iter().position(|column| *column == wanted);
         Self {
@@ -39,7 +39,7 @@ impl Decoder {
         }
     }
 
-    /// Takes in one row, whose value in each column `value_at` gives. A row that breaks the contract costs itself alone.
+    /// Decodes a row, whose values `value_at` returns by column. A row that breaks the contract is rejected, and no other.
     ///
     /// # Errors
     /// The first row does not give the store's clock.
@@ -67,7 +67,7 @@ impl Decoder {
         }
         match decoded {
             LeaseRecord { lease: Some(_), .. } => self.rows.push(decoded),
-            // The one row of a source without leases, which carries the clock alone.
+            // A source without leases returns one row with the clock alone.
             LeaseRecord {
                 holder: None, epoch: None, acquired_at: None, renewed_at: None, expires_at: None, ..
             } => {}
@@ -99,7 +99,7 @@ fn store_now(value: Value<'_>) -> Result<StoreTime, ReadError> {
     value.time().map_err(|fault| invalid(fault.as_str()))?.ok_or_else(|| invalid("NULL"))
 }
 
-/// Decodes one value into its place.
+/// Decodes a value into its field of the record.
 pub(super) fn decode(row: &mut LeaseRecord, column: Column, value: Value<'_>) -> Result<(), RecordFault> {
     match column {
         Column::StoreNow | Column::Lease => {}

@@ -1,4 +1,4 @@
-//! Where a server is and how the exporter proves who it is.
+//! A server: its address, and the credentials of the exporter.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -13,7 +13,7 @@ use crate::file::{self, FileError};
 /// A server that stores leases.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Server {
-    /// Where it listens.
+    /// The address that it listens on.
     pub host: Host,
     /// The user that the exporter reads as; the store's own default if none is given.
     pub user: Option<Box<str>>,
@@ -26,13 +26,13 @@ pub struct Server {
 /// Whether and how a connection is protected.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Tls {
-    /// It is not.
+    /// No TLS.
     Off,
-    /// By TLS; the server's certificate must be valid, and for this host.
+    /// TLS. The server's certificate must be valid for the host.
     Verify {
-        /// Who may have signed the server's certificate, beside those whom the system trusts.
+        /// Certificate authorities that are trusted beside those of the system.
         ca_file: Option<PathBuf>,
-        /// What the exporter shows of itself.
+        /// The client certificate of the exporter.
         identity: Option<Identity>,
     },
 }
@@ -62,13 +62,13 @@ pub(super) fn secret_files<'a>(password: Option<&'a PasswordFile>, tls: &'a Tls)
 /// A client certificate and its key, each in a PEM file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Identity {
-    /// The certificate, with those that it depends on.
+    /// The certificate and its chain.
     pub cert_file: PathBuf,
     /// The key.
     pub key_file: PathBuf,
 }
 
-/// A file with a password in it, read anew for each connection: so a password can change without a restart.
+/// A file with a password. It is read for each connection, so that the password can change without a restart.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PasswordFile(PathBuf);
 
@@ -78,7 +78,7 @@ pub struct Password(Box<str>);
 
 impl PasswordFile {
     const KEY: &str = "password_file";
-    /// No password is longer.
+    /// The longest password, in bytes.
     const LONGEST: usize = 64 * 1024;
 
     /// The file at a path. It is not read yet.
@@ -113,11 +113,10 @@ impl PasswordFile {
     }
 }
 
-/// How long before the deadline of a reading its files have to be read, at the most. Then the error can name the one that was
-/// not.
+/// Files have to be read this long before the deadline of a reading, so that the error can name the file that was not.
 const MARGIN: Duration = Duration::from_millis(100);
 
-/// Reads the file that `key` of the configuration names, anew for each connection.
+/// Reads the file that `key` of the configuration names.
 ///
 /// # Errors
 /// [`ReadError::Refused`] when it cannot be read before the deadline of the reading.
@@ -133,13 +132,13 @@ pub(super) async fn read_named_file(
     read.map_err(|error: FileError| file_error(key, path, &error.to_string()))
 }
 
-/// Says what is wrong with the file that `key` of the configuration names.
+/// The error for the file that `key` of the configuration names.
 pub(super) fn file_error(key: &'static str, path: &Path, what: &str) -> ReadError {
     ReadError::Refused(format!("the file that `{key}` names, {}, {what}", file::escaped(path)))
 }
 
 impl Password {
-    /// The password itself, for the store's client alone.
+    /// The password itself. The result must never be logged.
     #[must_use]
     pub fn reveal(&self) -> &str {
         &self.0

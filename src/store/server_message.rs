@@ -1,10 +1,9 @@
-//! Whether what a server says may be passed on.
+//! Whether the message of a server's error may be shown.
 //!
-//! A message about a name is worth telling to whoever wrote the query, but a server takes messages from stored functions
-//! too, and casts a stored text to a name: then what looks like a name is a value of a row.
+//! A message with the name of a table or column helps the author of the query. But stored functions can raise messages,
+//! and a stored text can be cast to a name, so a message can contain a value of a row.
 
-/// Whether every word of a message is one of the server's own words or stands in the statement that it was asked. Neither
-/// knows of upper and lower case.
+/// Whether every word of a message is one of the server's own words or a word of the statement, regardless of case.
 pub(super) fn has_only_known_words(message: &str, own_words: &[&str], statement: &str) -> bool {
     const LONGEST: usize = 300;
     message.len() <= LONGEST

@@ -1,7 +1,8 @@
-//! A store that is reached over a connection: how one is opened, kept, given up and opened anew.
+//! A store that is reached over a connection, which is kept between reads.
 //!
-//! One connection a source. Whatever goes wrong on it, it is given up: a half-read answer must not be taken for the next
-//! one. A connection that was kept may have died since it was last used, so then a fresh one is tried in the same read.
+//! A source has one connection. After any failure the connection is closed, because the rest of a response could be taken
+//! for the next response. A kept connection may have died since its last use, so a read that fails on it is tried once more
+//! on a new connection.
 
 use std::fmt;
 use std::future::Future;
@@ -13,17 +14,17 @@ use tokio::time::{Instant, sleep_until, timeout_at};
 use super::{ReadError, ReadResult, Store};
 use crate::lease::ReadFailure;
 
-/// How one kind of server is spoken to.
+/// The protocol of one kind of server.
 pub(super) trait Driver: fmt::Debug + Send + Sync {
     /// An open connection. Dropping it closes it at once, without waiting for the server.
     type Connection: Send;
 
-    /// What to say when connecting took too long.
+    /// The message if connecting takes too long.
     fn late_to_connect(&self) -> &'static str {
         "connecting took too long"
     }
 
-    /// Opens a connection, after reading anew the files that prove who the exporter is. It is given up at `deadline`.
+    /// Opens a connection, after reading the files with credentials again. The caller gives up at `deadline`.
     fn connect(&self, deadline: Instant) -> impl Future<Output = Result<Self::Connection, ReadError>> + Send;
 
     /// Takes one reading. The server must be told to give up at `deadline` too.
@@ -39,7 +40,7 @@ pub(super) struct ServerStore<D: Driver> {
 }
 
 impl<D: Driver> ServerStore<D> {
-    /// A link that is not open yet.
+    /// A store without an open connection.
     pub(super) const fn new(driver: D) -> Self {
         Self { driver, connection: None, backoff: Backoff { failures: 0, last: None } }
     }
@@ -47,7 +48,7 @@ impl<D: Driver> ServerStore<D> {
     async fn read_by(&mut self, deadline: Instant) -> ReadResult {
         if let Some(connection) = self.connection.take() {
             match self.read_on(connection, deadline).await {
-                // It died meanwhile, or what was learned when it was opened is no longer true.
+                // The connection died, or the schema changed since it was opened.
                 Err(ReadError::Unreachable(_) | ReadError::SchemaMismatch(_)) => {}
                 result => return result,
             }
@@ -56,7 +57,7 @@ impl<D: Driver> ServerStore<D> {
         self.read_on(connection, deadline).await
     }
 
-    /// Reads on a connection and keeps it if all went well.
+    /// Reads on a connection, and keeps it if the read succeeds.
     async fn read_on(&mut self, mut connection: D::Connection, deadline: Instant) -> ReadResult {
         let taken = timeout_at(deadline, self.driver.read(&mut connection, deadline)).await;
         let taken = taken.unwrap_or_else(|_| Err(late("the store did not answer in time")))?;
@@ -66,7 +67,7 @@ impl<D: Driver> ServerStore<D> {
 
     async fn connect(&mut self, deadline: Instant) -> Result<D::Connection, ReadError> {
         if let Some((not_before, failure)) = self.backoff.rest() {
-            // What would be left after the pause has to do for connecting too, or a server that refuses would seem slow.
+            // The time left after the pause must be enough to connect. Otherwise a server that refuses would seem slow.
             let now = Instant::now();
             if not_before.saturating_duration_since(now) > deadline.saturating_duration_since(now) / 2 {
                 return Err(too_soon(failure));
@@ -84,7 +85,7 @@ fn late(what: &str) -> ReadError {
     ReadError::Timeout(what.to_owned())
 }
 
-/// Nothing new is known of a server that is let rest, so it is unknown for the reason that it was.
+/// The error while no attempt is made: its kind is that of the last failure.
 fn too_soon(failure: ReadFailure) -> ReadError {
     let text = "connecting failed just now, and it is too soon to try again".to_owned();
     match failure {
@@ -108,12 +109,12 @@ impl<D: Driver> fmt::Debug for ServerStore<D> {
     }
 }
 
-/// Keeps many scrapes from hammering at a server that is down. The longest pause is below any usual scrape interval, so
-/// that a server that is back is found by the first scrape.
+/// Limits how often a failing server is connected to. The longest pause is shorter than any usual scrape interval, so the
+/// first scrape after the server is back finds it.
 #[derive(Debug)]
 struct Backoff {
     failures: u32,
-    /// When the last of them was, and what it was.
+    /// When the last attempt failed, and how.
     last: Option<(Instant, ReadFailure)>,
 }
 
@@ -121,7 +122,7 @@ impl Backoff {
     const FIRST: Duration = Duration::from_millis(50);
     const LONGEST: Duration = Duration::from_millis(400);
 
-    /// Until when the server is let rest, and why.
+    /// When the next attempt may be made, and how the last one failed.
     fn rest(&self) -> Option<(Instant, ReadFailure)> {
         let doublings = self.failures.saturating_sub(1).min(8);
         let pause = (Self::FIRST * (1 << doublings)).min(Self::LONGEST);

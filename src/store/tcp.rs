@@ -1,4 +1,4 @@
-//! TCP to a server whose name may have several addresses.
+//! TCP connections to servers whose name may have several addresses.
 
 use std::io;
 use std::net::SocketAddr;
@@ -8,7 +8,7 @@ use tokio::net::{TcpStream, lookup_host};
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 
-/// How long one address is waited for before the next is tried beside it: RFC 8305, section 5.
+/// How long to wait for one address before the next is tried in parallel: RFC 8305, section 5.
 const HEAD_START: Duration = Duration::from_millis(250);
 
 /// Connects to the first address of a name that answers.
@@ -33,14 +33,14 @@ pub(super) async fn connect(name: &str, port: u16) -> io::Result<TcpStream> {
             Ok(Some(Ok(Err(error)))) => failure = error,
             Ok(Some(Err(error))) => failure = io::Error::other(error),
             Ok(None) => return Err(failure),
-            // It goes on beside the next.
+            // The attempt continues in parallel to the next.
             Err(_) => {}
         }
     }
 }
 
-/// Whether an address may be the one that a name means. A connection to `localhost` is not protected unless that is asked
-/// for, so it must not leave the machine, whatever the name stands for in the system's list of hosts.
+/// Whether a connection for a name may go to an address. A connection to `localhost` is unprotected by default, so it must
+/// not leave the machine, whatever the system resolves the name to.
 fn is_allowed(name: &str, address: SocketAddr) -> bool {
     name != "localhost" || address.ip().is_loopback()
 }

@@ -1,4 +1,4 @@
-//! TLS to a server, whose certificate must be valid and for its host.
+//! TLS connections to servers. The server's certificate must be valid for its host.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -13,13 +13,13 @@ use super::server::file_error;
 use super::transport::{Pem, pem, tls_error};
 use super::{Identity, ReadError};
 
-/// The TLS of one connection: the authorities that are trusted, and the exporter's own certificate.
+/// The TLS configuration of one connection.
 pub(super) struct TlsClient {
     config: Arc<ClientConfig>,
 }
 
 impl TlsClient {
-    /// Reads the configured files, anew for each connection. The authorities that the system trusts are trusted too.
+    /// Reads the configured files. The certificate authorities of the system are trusted too.
     ///
     /// # Errors
     /// [`ReadError::Refused`] when a file cannot be read before the deadline or does not hold what it should.
@@ -28,7 +28,7 @@ impl TlsClient {
         identity: Option<&Identity>,
         deadline: Instant,
     ) -> Result<Self, ReadError> {
-        // All files are read before any is parsed, so that the first one that cannot be read is told.
+        // All files are read before any is parsed, so that the error names the first one that cannot be read.
         let authorities = match ca_file {
             Some(file) => Some((file, pem("ca_file", file, Pem::Certificate, deadline).await?)),
             None => None,
@@ -41,7 +41,7 @@ impl TlsClient {
             None => None,
         };
         let mut roots = RootCertStore::empty();
-        // They are read from files. Some may be of a kind that is not known, and there may be none.
+        // Certificates of unknown kinds are skipped.
         let system = tokio::task::spawn_blocking(rustls_native_certs::load_native_certs).await;
         roots.add_parsable_certificates(system.map(|system| system.certs).unwrap_or_default());
         if let Some((file, content)) = authorities {

@@ -1,4 +1,4 @@
-//! What can go wrong on the way to a server, and the files that protect the way.
+//! Errors of connections to servers, and the PEM files for TLS.
 
 use std::io;
 use std::path::Path;
@@ -9,7 +9,7 @@ use super::ReadError;
 use super::server::{file_error, read_named_file};
 use crate::file::MAX_SIZE;
 
-/// Says of a connection that could not be made, or broke, what happened. No address, path or name is told.
+/// The error for a connection that could not be made, or broke. It has no address, path or name.
 pub(super) fn io_error(error: &io::Error) -> ReadError {
     let what = match error.kind() {
         io::ErrorKind::ConnectionRefused => "nothing listens at the configured host and port or socket",
@@ -18,7 +18,7 @@ pub(super) fn io_error(error: &io::Error) -> ReadError {
         }
         io::ErrorKind::NotFound => "there is no socket at the configured path",
         io::ErrorKind::PermissionDenied => "the exporter may not use the socket",
-        // The library gives it no kind of its own.
+        // The standard library has no error kind for it.
         _ if error.to_string().contains("failed to lookup address") => "the configured host's name is not known",
         io::ErrorKind::InvalidData => return tls_error(&error.to_string()),
         kind => return ReadError::Unreachable(format!("the server cannot be reached: {kind}")),
@@ -26,8 +26,7 @@ pub(super) fn io_error(error: &io::Error) -> ReadError {
     ReadError::Unreachable(what.to_owned())
 }
 
-/// Says why a connection that should be protected is not, from the text that is all that the library gives. Whatever is
-/// not known here is not passed on.
+/// The error for a failed TLS handshake. Libraries report the cause as text, of which only known parts are recognized.
 pub(super) fn tls_error(text: &str) -> ReadError {
     const KNOWN: [(&str, &str); 7] = [
         ("does not support TLS", "the server offers no TLS; turn it on there, or write `tls: { mode: off }`"),
@@ -46,14 +45,14 @@ pub(super) fn tls_error(text: &str) -> ReadError {
     ReadError::Unreachable(what.to_owned())
 }
 
-/// What a file in PEM must hold.
+/// The content of a PEM file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Pem {
     Certificate,
     Key,
 }
 
-/// Reads the file in PEM that `key` of the configuration names, anew for each connection: so it can be replaced.
+/// Reads the PEM file that `key` of the configuration names. It is read for each connection, so it can be replaced.
 ///
 /// # Errors
 /// [`ReadError::Refused`] when it cannot be read before the deadline, or does not hold what it should.

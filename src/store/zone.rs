@@ -1,34 +1,34 @@
-//! What a time without a zone means, and by which zone a server converts.
+//! Time zones: of times without a zone, and of sessions with a server.
 
 use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
 
-/// How far the clock on the wall is ahead of UTC, in a zone without summer time.
+/// A fixed offset from UTC.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
 pub struct Zone {
     minutes: i32,
 }
 
-/// The zone of a session with a server, which knows the rules of summer time.
+/// The time zone of a session with a server.
 #[derive(Clone, PartialEq, Eq)]
 pub enum SessionZone {
-    /// One without summer time.
+    /// A fixed offset.
     Fixed(Zone),
-    /// One by its name, of letters that can stand in quotes.
+    /// A name that the server knows. Its characters need no escaping within quotes.
     Named(Box<str>),
 }
 
-/// What is no zone.
+/// Why a text is not a time zone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ZoneFault {
-    /// For the exporter, which knows no rules of summer time.
+    /// It is not a fixed offset.
     #[error(
         "write `UTC`, or how far it is ahead of that, as `+09:00`; only `session_time_zone`, where it is the server that \
          converts, takes a zone's name"
     )]
     OfExporter,
-    /// For a session.
+    /// It is neither a fixed offset nor a name.
     #[error(
         "write `UTC`, how far it is ahead of that, as `+09:00`, or a name that the server knows, as `Europe/Berlin`"
     )]
@@ -39,7 +39,7 @@ impl Zone {
     /// Coordinated universal time.
     pub const UTC: Self = Self { minutes: 0 };
 
-    /// What UTC is, in microseconds, when a clock on the wall of this zone shows `micros`.
+    /// The Unix time in microseconds at which a clock in this zone shows `micros`.
     #[must_use]
     pub const fn utc_micros(self, micros: i64) -> i64 {
         const MINUTE: i64 = Duration::from_secs(60).as_micros() as i64;
@@ -68,7 +68,7 @@ impl FromStr for Zone {
     }
 }
 
-/// As an offset, which every store with zones understands.
+/// The offset in the notation that all servers accept.
 impl fmt::Display for Zone {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (sign, minutes) = (if self.minutes < 0 { '-' } else { '+' }, self.minutes.abs());
@@ -100,7 +100,7 @@ impl FromStr for SessionZone {
     }
 }
 
-/// As the server takes it, between quotes.
+/// The zone in the notation that the server accepts within quotes.
 impl fmt::Display for SessionZone {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

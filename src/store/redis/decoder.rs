@@ -1,4 +1,4 @@
-//! The answers of one transaction made into a reading.
+//! Decodes the replies of a transaction into a reading.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -19,7 +19,7 @@ use crate::lease::{Column, LeaseRecord, ReadInterval, Reading, RecordFault, Reje
 use crate::store::column::reported;
 use crate::store::redis::keys::{DueKey, KeyLayout, Record};
 
-/// Makes rows of the answers.
+/// Decodes the replies of a transaction.
 pub(super) struct Decoder<'l> {
     layout: &'l KeyLayout,
     expiry: Expiry,
@@ -35,11 +35,11 @@ enum Expires {
     /// Never.
     Never,
     At(StoreTime),
-    /// After all years.
+    /// At a time outside the calendar.
     OutOfRange,
 }
 
-/// A time to live that no clock shows the end of.
+/// The error for an expiry outside the calendar.
 const NO_EXPIRY_TIME: DecodeError = DecodeError::Record(Column::ExpiresAt, RecordFault::OutOfRange);
 
 impl<'l> Decoder<'l> {
@@ -78,7 +78,7 @@ impl<'l> Decoder<'l> {
                 }
                 Err(DecodeError::Reading(error)) => return Err(error),
             }
-            // Many answers may have arrived at once; the deadline and other tasks have their turn among them.
+            // Many replies may have arrived at once. Other tasks and the deadline get their turn here.
             consume_budget().await;
         }
         answers.end()?;
@@ -92,7 +92,7 @@ impl<'l> Decoder<'l> {
         Ok(Reading { interval, store_now, clock_offset, columns, records })
     }
 
-    /// A lease's row; nothing if its key is gone. All of its answers are read, whatever comes of it.
+    /// The record of a lease; `None` if its key is gone. All of its replies are consumed, even after an error.
     fn row(
         &mut self,
         mut answers: Replies<'_>,
@@ -110,7 +110,7 @@ impl<'l> Decoder<'l> {
                 note(&mut found, lock(&mut row, &expires, holder, *ttl, now));
                 if epoch.is_some() {
                     let epoch = next(&mut answers)?;
-                    // Of a lock that is not there it would only tell that there once was one.
+                    // Without the lock, the counter says only that there was a lock before.
                     if !matches!(expires, Expires::Gone) {
                         note(&mut found, counter(&mut row, epoch));
                     }
@@ -139,7 +139,7 @@ impl<'l> Decoder<'l> {
         }
         let due = self.due(&mut answers, &mut row, &subject.name, store_now);
         note(&mut found, due);
-        // A lease that has one key of its own is there, held or not.
+        // The only lease of a source is reported even if its key is missing.
         let gone = matches!(expires, Expires::Gone) && layout.leases.is_many();
         found.map(|()| (!gone).then_some(row))
     }
@@ -150,7 +150,7 @@ impl<'l> Decoder<'l> {
         let micros = match (millis, self.expiry) {
             (-2, _) => return Ok(Expires::Gone),
             (-1, _) => return Ok(Expires::Never),
-            // There is no other code, and no time before all time.
+            // No other negative number is defined.
             (..-2, _) => return Err(not_understood()),
             (_, Expiry::Time) => micros,
             (_, Expiry::Remaining) => now.unix_micros().saturating_add(micros),
@@ -190,7 +190,7 @@ impl<'l> Decoder<'l> {
                     Some(Some(time)) if time <= now => Some(time),
                     _ => None,
                 };
-                // Between the count and the transaction's clock one may have fallen due, or the clock been set back.
+                // Between the count and the transaction an entry may have fallen due, or the clock been set back.
                 row.due = Some(if oldest.is_some() { count.max(1) } else { 0 });
                 row.oldest_due_at = oldest;
                 Ok(())
@@ -199,7 +199,7 @@ impl<'l> Decoder<'l> {
     }
 }
 
-/// Keeps the first thing that is wrong; but what costs the whole reading comes before what costs a row.
+/// Keeps the first error, or the first that fails the whole reading.
 fn note(found: &mut Result<(), DecodeError>, result: Result<(), DecodeError>) {
     if matches!((&*found, &result), (Ok(()), _) | (Err(DecodeError::Record(..)), Err(DecodeError::Reading(_)))) {
         *found = result;
@@ -224,10 +224,10 @@ fn lock(
             row.renewed_at = ttl.and_then(|ttl| expires_at.minus(ttl));
         }
     }
-    // It was given longer to live than is said, so that it would be dated in the future. No clock is to blame.
+    // The key expires later than `ttl` allows, so the renewal would be in the future: `ttl` is wrong.
     if row.renewed_at.is_some_and(|renewed_at| renewed_at > now.plus(Rules::CLOCK_SKEW)) {
         return Err(DecodeError::Record(Column::TtlSeconds, RecordFault::OutOfRange));
     }
-    // Whoever has it says no name, and without one it would look released.
+    // Without a holder the lease would look released.
     if row.holder.is_none() { Err(DecodeError::Record(Column::Holder, RecordFault::NoName)) } else { Ok(()) }
 }

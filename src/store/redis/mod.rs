@@ -1,11 +1,10 @@
 //! Redis and Valkey.
 //!
-//! The exporter speaks the protocol itself (`resp`), because a client library makes a tree of values of each reading.
+//! The protocol is implemented here (`resp`), because client libraries allocate a tree of values for each reply.
 //!
-//! A reading is one transaction, which the server carries out without anything in between: its role, its clock, and of
-//! each lease the value and when it expires. Which keys there are is asked before, where a pattern names them; one that is
-//! gone by then is no lease any more. All that is kept from one reading to the next is what came first in the schedules
-//! whose being put off is progress.
+//! A reading is one `MULTI`/`EXEC` transaction with the server's role and clock, and for each lease its value and expiry.
+//! If a pattern names the leases, `SCAN` finds their keys before the transaction. A key that is gone by then is no lease.
+//! Between readings only [`DueScheduleTracker`] keeps state.
 
 mod address;
 mod command;
@@ -44,13 +43,13 @@ use schedule::DueScheduleTracker;
 /// Where the server is that holds the keys.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ServerLocation {
-    /// There.
+    /// The server itself.
     Server(Host),
-    /// Where these say, asked anew for each connection.
+    /// A server that sentinels know. They are asked for each connection.
     Sentinels {
-        /// The sentinels, asked one after the other until one answers.
+        /// The sentinels, in the order in which they are asked.
         sentinels: Box<[Host]>,
-        /// What they call the server.
+        /// The name of the server in their configuration.
         master: Box<str>,
     },
 }

@@ -1,7 +1,10 @@
-//! What comes first in each lease's schedule, remembered from one reading to the next.
+//! Progress of schedulers that keep a schedule of due work and no progress (`progress_by_due`).
 //!
-//! Only what was put off was worked on. A lowest score moves as well when something earlier is put in, taken out again, or
-//! when what is stuck is deleted; so the entry itself is followed.
+//! Such a scheduler reschedules the first entry of a sorted set when it has done the work. The tracker remembers the first
+//! entry of each lease between readings and counts how often its score grew. The lowest score of the set is not enough: it
+//! also changes when an earlier entry is added or removed.
+//!
+//! This state is kept here and not in the tracker of leases, because the next request asks for the remembered entry.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -9,21 +12,23 @@ use std::sync::Arc;
 
 use crate::lease::Cursor;
 
-/// The schedules of a source's leases.
+/// Follows the first entry of the schedule of each lease of a source.
 pub(super) struct DueScheduleTracker {
     schedules: HashMap<Arc<str>, Schedule>,
-    /// No more than this many are remembered once a reading is over.
+    /// The maximum number of schedules between readings.
     max_leases: usize,
+    /// The number of readings so far.
     readings: u64,
 }
 
-/// One lease's.
+/// The schedule of a lease.
 #[derive(Default)]
 struct Schedule {
+    /// The first entry at the last reading.
     first: Option<Entry>,
-    /// How often what came first was seen to be put off.
+    /// How often the first entry was rescheduled to a later time.
     postponed: i64,
-    /// The last reading that showed it.
+    /// The last reading in which the lease was read.
     reading: u64,
 }
 
@@ -35,23 +40,23 @@ pub(super) struct Entry {
 }
 
 impl DueScheduleTracker {
-    /// Nothing yet. Leases that are not read for a while are remembered beside as many as there may be: whoever sees them
-    /// again must not take a count that begins anew for work.
+    /// A tracker without schedules. It remembers twice `max_leases`, so that the count of a lease that is not read for a
+    /// while does not restart, which would look like progress.
     pub(super) fn new(max_leases: usize) -> Self {
         Self { schedules: HashMap::new(), max_leases: max_leases.saturating_mul(2), readings: 0 }
     }
 
-    /// What came first at the last reading, to ask where it is now. Where nothing did, an empty name: that it is asked
-    /// each time makes a right that is missing show at once.
+    /// The first member at the last reading, whose score the next request asks for. It is empty if there was none: the
+    /// request is still sent, so that a missing right for it is found at the first reading.
     pub(super) fn first_member(&self, lease: &str) -> &[u8] {
         self.schedules.get(lease).and_then(|schedule| schedule.first.as_ref()).map_or(&[], |entry| &entry.member)
     }
 
-    /// Takes in what comes first now, and the score that what came first before has now, if it is still there. The cursor
-    /// is another only if that was put off.
-    pub(super) fn update(&mut self, lease: &Arc<str>, first: Option<Entry>, asked: Option<f64>) -> Cursor {
+    /// Updates a lease with its first entry, and with the present score of the entry that was first before, if it is still
+    /// in the set. The cursor changes only if that score grew.
+    pub(super) fn update(&mut self, lease: &Arc<str>, first: Option<Entry>, score_of_previous: Option<f64>) -> Cursor {
         let schedule = self.schedules.entry(Arc::clone(lease)).or_default();
-        if let (Some(before), Some(score)) = (&schedule.first, asked)
+        if let (Some(before), Some(score)) = (&schedule.first, score_of_previous)
             && score > before.score
         {
             schedule.postponed = schedule.postponed.wrapping_add(1);
@@ -61,7 +66,7 @@ impl DueScheduleTracker {
         Cursor::Number(schedule.postponed)
     }
 
-    /// Ends a reading: of too many, those that were read the longest ago are forgotten.
+    /// Ends a reading. Beyond the maximum, the schedules that were read the longest ago are dropped.
     pub(super) fn finish_reading(&mut self) {
         self.readings += 1;
         if let Some(excess) = self.schedules.len().checked_sub(self.max_leases).filter(|excess| *excess > 0) {
@@ -73,7 +78,7 @@ impl DueScheduleTracker {
     }
 }
 
-/// LeaseKeyList of entries are an application's own, and not for any log.
+/// Members are an application's data, so they are left out.
 impl fmt::Debug for DueScheduleTracker {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("DueScheduleTracker").field("leases", &self.schedules.len()).finish_non_exhaustive()
@@ -84,7 +89,7 @@ impl fmt::Debug for DueScheduleTracker {
 mod tests {
     use super::*;
 
-    /// A sorted set of a server, looked at as the store does.
+    /// A sorted set of a server, read as the store does.
     struct SortedSet {
         schedules: DueScheduleTracker,
         entries: Vec<(&'static str, f64)>,

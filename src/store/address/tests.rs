@@ -3,10 +3,10 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use super::kind::{self, StoreConfig};
-use super::section::{Section, StoreDiagnostics, StoreSection, Text};
-use super::sqlite::SqliteFile;
-use super::{Host, Statement, Tls, mysql, postgres, redis};
+use crate::store::kind::{self, StoreConfig};
+use crate::store::section::{Section, StoreDiagnostics, StoreSection, Text};
+use crate::store::sqlite::SqliteFile;
+use crate::store::{Host, Statement, Tls, mysql, postgres, redis};
 
 /// What an address configures, or what is wrong with it.
 fn parse(text: &str) -> Result<Arc<dyn StoreConfig>, String> {
