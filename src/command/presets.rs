@@ -12,7 +12,8 @@ use super::exit::Exit;
 use super::manual::Manual;
 use super::print::print;
 use crate::preset::{FilledPreset, Preset, Value};
-use crate::store::kind::{self, StoreKind};
+use crate::store::kind::StoreKind;
+use crate::store::kinds;
 
 pub(super) const MANUAL: Manual = Manual {
     examples: &[
@@ -55,8 +56,8 @@ fn given(text: &str) -> Result<(String, String), &'static str> {
 }
 
 fn kinds() -> impl clap::builder::TypedValueParser<Value = &'static dyn StoreKind> {
-    PossibleValuesParser::new(kind::listed().map(StoreKind::name))
-        .try_map(|name| kind::named(&name).ok_or("there is no such kind of store"))
+    PossibleValuesParser::new(kinds::listed().map(StoreKind::name))
+        .try_map(|name| kinds::named(&name).ok_or("there is no such kind of store"))
 }
 
 pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {

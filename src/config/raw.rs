@@ -5,7 +5,8 @@ use std::sync::LazyLock;
 use serde::de::{Deserialize, Deserializer};
 use serde_saphyr::Spanned;
 
-use crate::store::kind::{self, StoreKind};
+use crate::store::kind::StoreKind;
+use crate::store::kinds;
 use crate::store::section::{KeySet, KeySpec, Section, Shape, Text};
 
 /// Keys that are often expected in the wrong place or under another name, and what to write instead.
@@ -53,10 +54,10 @@ const AFTER_QUERY: [KeySpec; 6] = [
 
 /// Every key of a source, and the names that messages list, which leave out those of hidden kinds of store.
 static SOURCE_KEYS: LazyLock<(Vec<KeySpec>, Vec<&'static str>)> = LazyLock::new(|| {
-    let listed = || kind::listed();
+    let listed = || kinds::listed();
     let common = BEFORE_QUERY.into_iter().chain(listed().map(StoreKind::query_key)).chain(AFTER_QUERY);
     let listed = common.chain(listed().flat_map(StoreKind::keys).copied());
-    let hidden = kind::KINDS.iter().filter(|kind| kind.is_hidden());
+    let hidden = kinds::KINDS.iter().filter(|kind| kind.is_hidden());
     let hidden = hidden.flat_map(|kind| kind.keys().iter().copied().chain([kind.query_key()]));
     let (mut keys, mut names): (Vec<KeySpec>, Vec<&str>) = (Vec::new(), Vec::new());
     for key in listed {
@@ -65,7 +66,7 @@ static SOURCE_KEYS: LazyLock<(Vec<KeySpec>, Vec<&'static str>)> = LazyLock::new(
             keys.push(key);
         }
     }
-    let left_out: Vec<_> = kind::left_out_keys().filter(|key| !names.contains(&key.name)).collect();
+    let left_out: Vec<_> = kinds::left_out_keys().filter(|key| !names.contains(&key.name)).collect();
     keys.extend(hidden.chain(left_out));
     (keys, names)
 });

@@ -16,7 +16,8 @@ use crate::diagnostic::QuotedValue;
 use crate::duration::{DurationFault, Zero, duration};
 use crate::lease::{Clock, Kind, Policies, Rules};
 use crate::preset::Preset;
-use crate::store::kind::{self, KINDS, Query, StoreConfig, StoreKind};
+use crate::store::kind::{Query, StoreConfig, StoreKind};
+use crate::store::kinds::{self, KINDS};
 use crate::store::section::{Node, Section, StoreDiagnostics, StoreSection, Text, line};
 use crate::suggestion::similar_names;
 
@@ -77,7 +78,7 @@ impl Source {
         let (keys, at) = (&raw.value.0, raw.referenced.line());
         let name = required("name", keys, at, diagnostics).and_then(|text| name(text, diagnostics));
         let address = required("store", keys, at, diagnostics);
-        let kind = address.and_then(|text| diagnostics.keep(line(text), kind::of_address(&text.value)));
+        let kind = address.and_then(|text| diagnostics.keep(line(text), kinds::of_address(&text.value)));
         let (query, facts) = QueryReader { keys, at, kind, diagnostics: &mut *diagnostics }.read().unzip();
         let has_one_lease = query.as_ref().is_some_and(|query| query.has_one_lease());
         let resolution = query.as_ref().map_or(Duration::ZERO, |query| query.resolution());
@@ -177,7 +178,7 @@ impl QueryReader<'_> {
             let (store, instead) = self.kind.map_or(("", ""), |kind| (kind.name(), kind.query_key().name));
             self.note(node, Problem::QueryOfOtherStore { key: other.query_key().name, store, instead });
         }
-        if given.is_empty() && kind::left_out_keys().all(|key| self.keys.get(key.name).is_none()) {
+        if given.is_empty() && kinds::left_out_keys().all(|key| self.keys.get(key.name).is_none()) {
             let kind = self.kind.unwrap_or(KINDS[0]);
             self.diagnostics.note(self.at, Problem::NoQuery(kind.query_key().name));
         }

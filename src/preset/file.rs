@@ -8,7 +8,8 @@ use serde::de::{Deserializer, IgnoredAny, MapAccess, Visitor};
 
 use super::{About, Parameter, ParameterType, Preset, PresetStore, Value};
 use crate::lease::{Clock, Column, Columns, Kind};
-use crate::store::kind::{self, PresetFacts, StoreKind};
+use crate::store::kind::{PresetFacts, StoreKind};
+use crate::store::kinds;
 use crate::store::section::{Node, Section, Shape};
 use crate::yaml;
 
@@ -66,7 +67,7 @@ impl<'de> Deserialize<'de> for RawStores {
             fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<RawStores, A::Error> {
                 let mut stores = Vec::new();
                 while let Some(name) = map.next_key::<String>()? {
-                    let Some(kind) = kind::named(&name) else {
+                    let Some(kind) = kinds::named(&name) else {
                         map.next_value::<IgnoredAny>()?;
                         stores.push((name, None));
                         continue;
@@ -109,16 +110,16 @@ pub(super) fn read(name: &str, text: &str) -> Result<Preset, String> {
     let facts = PresetFacts { columns, parameters: &parameters };
     let (mut stores, mut left_out) = (Vec::new(), Vec::new());
     for (name, section) in raw.stores.0 {
-        match (kind::named(&name).zip(section), kind::left_out(&name)) {
+        match (kinds::named(&name).zip(section), kinds::left_out(&name)) {
             (Some((kind, section)), _) => stores.push(store(kind, &section, &facts)?),
             (None, Some(name)) => left_out.push(name),
             (None, None) => {
-                let known = kind::listed().map(StoreKind::name).collect::<Vec<_>>().join(", ");
+                let known = kinds::listed().map(StoreKind::name).collect::<Vec<_>>().join(", ");
                 return Err(format!("`{name}` is none of {known}"));
             }
         }
     }
-    stores.sort_by_key(|store| kind::KINDS.iter().position(|kind| kind.name() == store.kind.name()));
+    stores.sort_by_key(|store| kinds::KINDS.iter().position(|kind| kind.name() == store.kind.name()));
     if stores.is_empty() && left_out.is_empty() {
         return Err("`stores` is empty; say how to read at least one".into());
     }

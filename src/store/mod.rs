@@ -1,7 +1,7 @@
 //! Stores of leases: one folder for each kind, and what several kinds share.
 //!
 //! A store makes one [`Reading`] from one snapshot, with the store's own clock in it. The error of a failed read says who
-//! has to act. A store knows nothing of states. [`kind`] has the list of kinds.
+//! has to act. A store knows nothing of states. [`kinds`] lists them.
 
 #[cfg_attr(
     not(all(feature = "mysql", feature = "postgres", feature = "redis")),
@@ -12,6 +12,7 @@ mod column;
 #[cfg(test)]
 mod json_file;
 pub mod kind;
+pub mod kinds;
 mod limit;
 #[cfg(feature = "mysql")]
 pub mod mysql;

@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use proptest::test_runner::TestCaseResult;
 
 use crate::config::{Config, Families};
-use crate::store::kind::of_address;
+use crate::store::kinds::of_address;
 use crate::testing::cases;
 
 /// A secret as a password generator makes it. No message of the exporter contains `zQ`, with which it begins.

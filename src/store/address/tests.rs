@@ -3,14 +3,15 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use crate::store::kind::{self, StoreConfig};
+use crate::store::kind::StoreConfig;
+use crate::store::kinds;
 use crate::store::section::{Section, StoreDiagnostics, StoreSection, Text};
 use crate::store::sqlite::SqliteFile;
 use crate::store::{Host, Statement, Tls, mysql, postgres, redis};
 
 /// What an address configures, or what is wrong with it.
 fn parse(text: &str) -> Result<Arc<dyn StoreConfig>, String> {
-    let kind = kind::of_address(text).map_err(|problem| problem.to_string())?;
+    let kind = kinds::of_address(text).map_err(|problem| problem.to_string())?;
     let address: Text = crate::yaml::read(&serde_json::to_string(text).unwrap(), &[]).unwrap();
     let (keys, mut diagnostics) = (Section::default(), StoreDiagnostics::default());
     let section = &mut StoreSection {
@@ -99,8 +100,8 @@ fn a_secret_is_found_wherever_it_stands_and_never_repeated() {
         "u:planted@h/db",
         "nosuch://u:planted@h/db",
     ] {
-        assert_eq!(parse(text).unwrap_err(), kind::SECRET_IN_ADDRESS, "{text}");
-        assert!(!kind::SECRET_IN_ADDRESS.contains("planted"));
+        assert_eq!(parse(text).unwrap_err(), kinds::SECRET_IN_ADDRESS, "{text}");
+        assert!(!kinds::SECRET_IN_ADDRESS.contains("planted"));
     }
 }
 
@@ -122,7 +123,7 @@ fn what_is_no_address_of_a_store_in_this_build_is_refused_without_repeating_it()
         "nosuch://planted",
     ] {
         let problem = parse(text).unwrap_err();
-        assert_ne!(problem, kind::SECRET_IN_ADDRESS, "{text}");
+        assert_ne!(problem, kinds::SECRET_IN_ADDRESS, "{text}");
         assert!(!problem.contains("planted"), "{problem}");
     }
 }

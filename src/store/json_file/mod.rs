@@ -1,6 +1,6 @@
 //! A kind of store for tests: leases in a JSON file.
 //!
-//! It proves that a kind of store is one folder and one line in [`super::kind::KINDS`].
+//! It proves that a kind of store is one folder and one line in [`super::kinds::KINDS`].
 
 #[cfg(test)]
 mod tests;

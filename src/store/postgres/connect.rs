@@ -16,6 +16,9 @@ use crate::store::tls::TlsClient;
 use crate::store::transport::tls_error;
 use crate::store::{Host, Password, ReadError, Server, Tls, tcp};
 
+/// The port that a server listens on by default.
+pub(super) const PORT: u16 = 5432;
+
 /// A connection that is ready for statements, and how the database encodes its texts, if the server said it by itself.
 #[derive(Debug)]
 pub(super) struct Session {
@@ -110,6 +113,6 @@ fn socket(path: &Path) -> (&Path, u16) {
     let port = name.and_then(|name| name.strip_prefix(".s.PGSQL.")?.parse().ok());
     match (path.parent(), port) {
         (Some(folder), Some(port)) => (folder, port),
-        _ => (path, super::kind::PORT),
+        _ => (path, PORT),
     }
 }

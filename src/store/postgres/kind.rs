@@ -4,6 +4,7 @@ use std::any::Any;
 use std::path::Path;
 use std::sync::Arc;
 
+use super::connect::PORT;
 use super::transaction_clock::{self, TransactionClock};
 use super::{Database, PostgresDriver};
 use crate::diagnostic::QuotedValue;
@@ -18,9 +19,6 @@ use crate::store::{Scope, Statement, Store};
 /// PostgreSQL.
 #[derive(Debug)]
 pub struct Postgres;
-
-/// The port that a server listens on by default.
-pub(super) const PORT: u16 = 5432;
 
 const SCHEMA: KeySpec = KeySpec::text("schema");
 

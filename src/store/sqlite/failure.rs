@@ -1,4 +1,4 @@
-//! SQLite's errors, by who must act on them.
+//! SQLite's errors, by who has to act.
 
 use std::io;
 use std::path::Path;
@@ -6,10 +6,9 @@ use std::path::Path;
 use rusqlite::ErrorCode;
 use rusqlite::ffi;
 
-use super::truncation;
 use crate::store::ReadError;
 
-/// Why a statement did not give a reading.
+/// Why there is no reading.
 #[derive(Debug)]
 pub enum Failure {
     /// The contract was io_error, or nothing can be read for a reason already told.
@@ -30,7 +29,7 @@ impl From<ReadError> for Failure {
     }
 }
 
-/// The file is not there or must not be looked at.
+/// The error for a file that is missing or not accessible.
 pub(super) fn of_file(error: &io::Error) -> ReadError {
     match error.kind() {
         io::ErrorKind::NotFound => ReadError::Unreachable("there is no file at the configured path".to_owned()),
@@ -51,7 +50,7 @@ impl Failure {
         matches!(code, Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked))
     }
 
-    /// Says whose turn it is. `path` is only looked at, never told.
+    /// The error by who has to act. The path is not in it.
     pub fn into_read_error(self, path: &Path) -> ReadError {
         let error = match self {
             Self::Read(error) => return error,
@@ -89,7 +88,7 @@ impl Failure {
             (ErrorCode::PermissionDenied | ErrorCode::AuthorizationForStatementDenied, _) => {
                 ReadError::Refused("the exporter may not read the file".to_owned())
             }
-            (ErrorCode::NotADatabase, _) if truncation::is_too_short(path) => truncation::cut_short(),
+            (ErrorCode::NotADatabase, _) if is_too_short(path) => cut_short(),
             (ErrorCode::NotADatabase, _) => {
                 ReadError::SchemaMismatch("the file is not an SQLite database, or it is encrypted".to_owned())
             }
@@ -127,6 +126,21 @@ fn of_statement(message: &str, offset: i32) -> String {
         Ok(offset) => format!("SQLite: {told}, at byte {offset} of the query"),
         Err(_) => format!("SQLite: {told}"),
     }
+}
+
+/// The error for an empty file.
+pub(super) fn empty() -> ReadError {
+    ReadError::SchemaMismatch("the file is empty: no tables were made in it yet, or it was cut short".to_owned())
+}
+
+/// The error for a file that is shorter than the database in it.
+pub(super) fn cut_short() -> ReadError {
+    ReadError::Refused("the database file was cut short: it has fewer pages than its header says".to_owned())
+}
+
+/// Whether a file is shorter than any database, which begins with a page of at least 512 bytes.
+pub(super) fn is_too_short(path: &Path) -> bool {
+    std::fs::metadata(path).is_ok_and(|file| file.len() < 512)
 }
 
 /// Whether a database's header says that it is in WAL mode: both format versions are 2.

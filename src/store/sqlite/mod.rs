@@ -142,7 +142,7 @@ fn attempt(
         return Err(ReadError::Unreachable("what is at the configured path is not a file".to_owned()).into());
     }
     if metadata.len() <= truncation::EMPTY && truncation::has_log(path) {
-        return Err(truncation::empty().into());
+        return Err(failure::empty().into());
     }
     let file = FileId::of(&metadata);
     let state = FileState { modified: (metadata.mtime(), metadata.mtime_nsec()), length: metadata.len() };
@@ -163,7 +163,7 @@ fn attempt(
     // SQLite would say that a table is missing.
     let is_empty = metadata.len() <= truncation::EMPTY;
     let taken =
-        taken.map_err(|failure| if is_empty && !failure.is_locked() { truncation::empty().into() } else { failure })?;
+        taken.map_err(|failure| if is_empty && !failure.is_locked() { failure::empty().into() } else { failure })?;
     truncation::check(&transaction, path, file)?;
     Ok(taken)
 }

@@ -16,8 +16,7 @@ use std::path::{Path, PathBuf};
 use rusqlite::Connection;
 
 use super::FileId;
-use super::failure::Failure;
-use crate::store::ReadError;
+use super::failure::{Failure, cut_short};
 
 /// How many frames of a write-ahead log are looked at, of some 4 KiB each. SQLite itself begins a log anew after 1,000; in
 /// a longer one, pages that the file lacks are taken to be there.
@@ -52,21 +51,6 @@ pub(super) const EMPTY: u64 = 1;
 /// Whether there is a write-ahead log beside a file.
 pub(super) fn has_log(path: &Path) -> bool {
     log_of(path).exists()
-}
-
-/// What to say of an empty file.
-pub(super) fn empty() -> ReadError {
-    ReadError::SchemaMismatch("the file is empty: no tables were made in it yet, or it was cut short".to_owned())
-}
-
-/// What to say of a file that is shorter than the database in it.
-pub(super) fn cut_short() -> ReadError {
-    ReadError::Refused("the database file was cut short: it has fewer pages than its header says".to_owned())
-}
-
-/// Whether a file that SQLite does not take for a database is shorter than any: that begins with a page of 512 bytes.
-pub(super) fn is_too_short(path: &Path) -> bool {
-    fs::metadata(path).is_ok_and(|file| file.len() < 512)
 }
 
 /// The write-ahead log, which is beside the file itself, wherever a link to that may be.
