@@ -278,7 +278,7 @@ pub static CATALOGUE: &[Family] = &[
     ),
     source(
         "lease_source_info",
-        "What holder a lease of the source means; always 1.",
+        "What holding a lease of the source means; always 1.",
         LabelEnum("kind", values!(Kind), |snapshot| snapshot.kind as usize),
     ),
     source(
