@@ -14,7 +14,7 @@ use lease_protocol::{
 const LEASE: &str = "retention";
 
 /// The protocol's tests run this too.
-pub fn main() -> Result<(), Box<dyn Error>> {
+pub(crate) fn main() -> Result<(), Box<dyn Error>> {
     let directory = tempfile::tempdir()?;
     let mut store = SqliteProtocol::create(&directory.path().join("scheduler.db"))?;
     let ttl = Ttl::new(Duration::from_millis(500))?;
