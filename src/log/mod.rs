@@ -28,14 +28,14 @@ pub const OPERATION: &str = concat!(env!("CARGO_CRATE_NAME"), "::operation");
 /// The least severity that is logged: `--log.level`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum Level {
-    /// Everything.
+    /// Details for debugging.
     Debug,
-    /// Changes.
+    /// Changes of state.
     #[default]
     Info,
-    /// What someone should look at.
+    /// Problems that may need attention.
     Warn,
-    /// What broke.
+    /// Failures.
     Error,
 }
 
