@@ -1,75 +1,50 @@
-//! Reads the sources: one read at a time each, bounded by the source's own timeout, shared by requests that come close
-//! together.
+//! Reads the sources. A source is read once at a time, within its own timeout, and requests that arrive close together
+//! share one reading.
+//!
+//! ```text
+//! Store -- Reading --> SourceEvaluator -- SourceSnapshot --> CachedReading --> EncodedText (metrics, JSON)
+//!                                                                         \-> PartialView (page)
+//! ```
+//!
+//! A [`CachedReading`] holds the snapshot, the history and the compressed renderings, each made on first use. A request
+//! that cannot wait for a pending read gets a reading in which every lease is unknown.
 
 mod body;
 mod cached_reading;
 mod partial_view;
+mod setup;
 mod shared_once;
 mod source;
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use bytes::Bytes;
 use tokio::time::Instant;
 
 use crate::expose::metrics::Exposition;
 use crate::expose::{Encoding, Format};
-use crate::lease::SourceEvaluator;
-use crate::store::Store;
 
 pub use body::{EncodedText, LazyText, Retained, encoded, json};
 pub use cached_reading::CachedReading;
 pub use partial_view::{PartialView, WaitLimit};
+pub use setup::{Continuity, ReadOverrun, SourceSetup};
 use source::{PendingOrCached, Source};
 
-/// Which sources to look at.
+/// The sources of a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SourceSelection {
-    /// All of them.
+    /// All sources.
     All,
-    /// Those of these names, in the order in which they are configured, each once.
+    /// The sources with these names, each once, in the order of the configuration.
     Named(Vec<String>),
 }
 
-/// A source was asked for that is not configured.
+/// A request names a source that is not configured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("no source of that name is configured")]
 pub struct NotConfigured;
 
-/// A source that goes on is still being read, long after that should have ended.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("source `{source_name}`: the read under way does not end, long after its timeout; look at its store")]
-pub struct ReadOverrun {
-    /// Its name.
-    pub source_name: Arc<str>,
-}
-
-/// A source and what it takes to observe it.
-#[derive(Debug)]
-pub struct SourceSetup {
-    /// Its name.
-    pub name: Arc<str>,
-    /// Where it is read.
-    pub store: Box<dyn Store>,
-    /// Turns its readings into snapshots.
-    pub evaluator: SourceEvaluator,
-    /// How long a read may take, whoever asked for it.
-    pub timeout: Duration,
-    /// For how long scrapes share one reading.
-    pub reuse_for: Duration,
-}
-
-/// How a source of another configuration begins.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Continuity {
-    /// As one that was never read.
-    Restart,
-    /// It is read as its namesake was before: what is known of its leases still holds, and what is open stays open.
-    Continue,
-}
-
-/// All sources. A clone looks at the same ones and shares their readings.
+/// A set of sources. Clones share the sources and their readings.
 #[derive(Clone, Debug)]
 pub struct Observer {
     exposition: Exposition,
@@ -77,50 +52,49 @@ pub struct Observer {
 }
 
 impl Observer {
-    /// An observer of these sources. Nothing is read yet.
+    /// An observer of these sources. No source is read yet.
     #[must_use]
     pub fn new(exposition: Exposition, sources: Vec<SourceSetup>) -> Self {
         let sources = sources.into_iter().map(|source| Arc::new(Source::new(source)));
         Self { sources: sources.collect(), exposition }
     }
 
-    /// The observer that follows this one under another configuration. A source that is not continued begins anew, and
-    /// one that is no longer there is forgotten.
+    /// The observer for a reloaded configuration. A source that is not in the new configuration is dropped.
     ///
-    /// It waits until none of the sources that are continued is being read. Looks through this observer, then, are still
-    /// answered, by the new limits.
+    /// Waits until no source that continues is being read. From then on, this observer evaluates those sources by their
+    /// new policies too.
     ///
     /// # Errors
-    /// When one of them is read for long beyond its timeout. This observer goes on as it was then.
-    pub async fn followed_by(
+    /// A read does not end long after its timeout. This observer is not changed.
+    pub async fn reconfigure(
         &self,
         exposition: Exposition,
-        sources: Vec<(SourceSetup, Continuity)>,
+        setups: Vec<(SourceSetup, Continuity)>,
     ) -> Result<Self, ReadOverrun> {
-        let began = Instant::now();
-        let mut continued = Vec::with_capacity(sources.len());
-        for (source, beginning) in sources {
-            let namesake = self.sources.iter().find(|before| *before.name() == *source.name);
-            let before = match namesake.filter(|_| beginning == Continuity::Continue) {
-                Some(before) => Some((before, before.held_still(began).await?)),
+        let started = Instant::now();
+        let mut locked = Vec::with_capacity(setups.len());
+        for (setup, continuity) in setups {
+            let namesake = self.sources.iter().find(|source| *source.name() == *setup.name);
+            let previous = match namesake.filter(|_| continuity == Continuity::Continue) {
+                Some(previous) => Some((previous, previous.lock_reader(started).await?)),
                 None => None,
             };
-            continued.push((source, before));
+            locked.push((setup, previous));
         }
-        // Nothing is waited for from here on, so that all sources change at once.
-        let sources = continued.into_iter().map(|(source, before)| match before {
-            Some((before, mut reader)) => before.followed_by(&mut reader, source),
-            None => Source::new(source),
+        // Nothing is awaited from here on, so all sources change together.
+        let sources = locked.into_iter().map(|(setup, previous)| match previous {
+            Some((previous, mut reader)) => previous.reconfigure(&mut reader, setup),
+            None => Source::new(setup),
         });
         Ok(Self { sources: sources.map(Arc::new).collect(), exposition })
     }
 
-    /// The one that looks at these sources alone.
+    /// The observer of the selected sources.
     ///
     /// # Errors
-    /// When one of them is not configured.
-    pub fn chosen(self, chosen: &SourceSelection) -> Result<Self, NotConfigured> {
-        let SourceSelection::Named(names) = chosen else { return Ok(self) };
+    /// A selected source is not configured.
+    pub fn select(self, selection: &SourceSelection) -> Result<Self, NotConfigured> {
+        let SourceSelection::Named(names) = selection else { return Ok(self) };
         if names.iter().any(|name| self.sources.iter().all(|source| source.name() != name)) {
             return Err(NotConfigured);
         }
@@ -128,42 +102,42 @@ impl Observer {
         Ok(Self { sources: sources.collect(), exposition: self.exposition })
     }
 
-    /// Each source by its name, and the observer that looks at it alone.
-    pub fn apart(&self) -> impl Iterator<Item = (&str, Self)> {
-        let alone =
+    /// The name of each source, with an observer of that source alone.
+    pub fn per_source(&self) -> impl Iterator<Item = (&str, Self)> {
+        let single =
             |source: &Arc<Source>| Self { exposition: self.exposition.clone(), sources: vec![Arc::clone(source)] };
-        self.sources.iter().map(move |source| (source.name(), alone(source)))
+        self.sources.iter().map(move |source| (source.name(), single(source)))
     }
 
-    /// Reads every source, side by side, and answers by `deadline` whatever they do. A reading that takes longer goes on.
+    /// Reads all sources in parallel and returns by `deadline`. A read that takes longer continues.
     pub async fn observe(&self, deadline: Instant) -> Vec<Arc<CachedReading>> {
         let joined: Vec<_> = self.sources.iter().map(|source| (source, source.join())).collect();
         let mut readings = Vec::with_capacity(joined.len());
         for (source, joined) in joined {
             readings.push(match joined {
                 PendingOrCached::Cached(reading) => reading,
-                PendingOrCached::Pending(reading) => source.landed(reading, deadline).await,
+                PendingOrCached::Pending(pending) => source.wait(pending, deadline).await,
             });
         }
         readings
     }
 
-    /// Reads every source, side by side, and waits for none as long as [`Self::observe`] does.
-    pub async fn partial_views(&self, waiting: WaitLimit, deadline: Instant) -> Vec<PartialView> {
+    /// Reads all sources in parallel, and waits for each reading no longer than `limit` and `deadline` allow.
+    pub async fn partial_views(&self, limit: WaitLimit, deadline: Instant) -> Vec<PartialView> {
         let joined: Vec<_> = self.sources.iter().map(|source| (source, source.join())).collect();
         let mut views = Vec::with_capacity(joined.len());
         for (source, joined) in joined {
-            views.push(source.partial_view(joined, waiting, deadline).await);
+            views.push(source.partial_view(joined, limit, deadline).await);
         }
         views
     }
 
-    /// The names of the sources, in the order in which they are configured.
+    /// The names of the sources, in the order of the configuration.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.sources.iter().map(|source| source.name())
     }
 
-    /// The metrics of these readings, and then `rest`.
+    /// The metrics of these readings, followed by `rest`.
     pub async fn metrics(
         &self,
         readings: &[Arc<CachedReading>],

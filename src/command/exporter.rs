@@ -43,12 +43,12 @@ impl Exporter {
 
 impl Content for Exporter {
     fn configured(&self, sources: &SourceSelection) -> Result<(), NotConfigured> {
-        self.observer().chosen(sources).map(drop)
+        self.observer().select(sources).map(drop)
     }
 
     async fn metrics(&self, scrape: Scrape, deadline: Instant) -> Result<EncodedText, NotConfigured> {
         let Scrape { sources, format, encoding } = scrape;
-        let observer = self.observer().chosen(&sources)?;
+        let observer = self.observer().select(&sources)?;
         let observed = observer.observe(deadline).await;
         let rest = vec![self.self_metrics.text(format).into(), Bytes::from_static(format.end().as_bytes())];
         Ok(observer.metrics(&observed, format, encoding, rest).await)
@@ -59,7 +59,7 @@ impl Content for Exporter {
         sources: SourceSelection,
         deadline: Instant,
     ) -> Result<Vec<Arc<CachedReading>>, NotConfigured> {
-        Ok(self.observer().chosen(&sources)?.observe(deadline).await)
+        Ok(self.observer().select(&sources)?.observe(deadline).await)
     }
 
     async fn partial_views(
@@ -68,7 +68,7 @@ impl Content for Exporter {
         waiting: WaitLimit,
         deadline: Instant,
     ) -> Result<Vec<PartialView>, NotConfigured> {
-        Ok(self.observer().chosen(&sources)?.partial_views(waiting, deadline).await)
+        Ok(self.observer().select(&sources)?.partial_views(waiting, deadline).await)
     }
 
     fn sources(&self) -> Vec<String> {

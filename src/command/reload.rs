@@ -191,7 +191,7 @@ async fn prepare(
     let read_anew = sources.iter().filter(|(_, continuity)| *continuity == Continuity::Restart);
     let read_anew = read_anew.map(|(source, _)| &*source.name).collect::<Vec<_>>();
     let read_anew = (!read_anew.is_empty()).then(|| read_anew.join(","));
-    let observer = observer.followed_by(sources::exposition(&config), sources).await;
+    let observer = observer.reconfigure(sources::exposition(&config), sources).await;
     let observer = observer.map_err(|overrun| Failure::System(overrun.to_string()))?;
     Ok(LoadedConfig { config: ActiveConfig { key, sources: config.sources.into() }, read_anew, observer })
 }
@@ -222,7 +222,7 @@ mod tests {
         let working = std::mem::replace(&mut reloader.source_setup, panicking);
         let names = |reloader: &ConfigReloader, exporter: &Exporter| {
             let named = |name: &str| crate::observer::SourceSelection::Named(vec![name.to_owned()]);
-            let observed = |name: &str| exporter.observer().chosen(&named(name)).is_ok();
+            let observed = |name: &str| exporter.observer().select(&named(name)).is_ok();
             (reloader.current.sources[0].name.to_string(), observed("before"), observed("after"))
         };
         assert_eq!(reloader.reload_config(&exporter).await, ReloadResult::Rejected);

@@ -1,4 +1,4 @@
-//! The judge: from evidence and policy to a verdict, by the tables of the model.
+//! The judge: a pure function from evidence and policy to a verdict.
 
 use super::age::{Age, Truth};
 use super::evidence::{
@@ -8,16 +8,16 @@ use super::evidence::{
 use super::label::{Authority, ProgressState, Reason, State};
 use super::policy::{Kind, Policy, Work};
 
-/// Authority, progress, the state that follows from the two, and why.
+/// Authority, progress, state and reason.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Verdict {
-    /// Who has the right to act.
+    /// Whether the lease has a holder.
     pub authority: Authority,
-    /// Whether the work moves.
+    /// Whether the work progresses.
     pub progress: ProgressState,
-    /// The projection of the two.
+    /// The state that follows from authority and progress.
     pub state: State,
-    /// Why.
+    /// The reason for the state.
     pub reason: Reason,
 }
 
@@ -26,7 +26,7 @@ pub struct Verdict {
 pub fn judge(observation: &Observation, kind: Kind, policy: &Policy) -> Verdict {
     let evidence = match observation {
         Ok(evidence) => evidence,
-        Err(why) => return Verdict::unobserved(*why),
+        Err(failure) => return Verdict::unobserved(*failure),
     };
     match authority(&evidence.authority) {
         (Authority::Held, _) => {
@@ -35,19 +35,19 @@ pub fn judge(observation: &Observation, kind: Kind, policy: &Policy) -> Verdict 
         }
         (Authority::Unknown, reason) => Verdict::unknown(Authority::Unknown, reason),
         (authority @ (Authority::Vacant | Authority::Expired), reason) => {
-            if progressed_since_it_ended(evidence, policy) {
+            if has_progress_after_end(evidence, policy) {
                 return Verdict::unknown(authority, Reason::ProgressWithoutAuthority);
             }
             match kind {
                 Kind::Standing | Kind::Registry => Verdict::no_leader(authority, reason),
-                Kind::Claim => unclaimed(evidence, policy, authority, reason),
+                Kind::Claim => vacant_claim(evidence, policy, authority, reason),
             }
         }
     }
 }
 
 impl Verdict {
-    /// The verdict on a lease that could not be looked at.
+    /// The verdict on a lease without evidence.
     #[must_use]
     pub const fn unobserved(failure: ObservationFailure) -> Self {
         let reason = match failure {
@@ -76,34 +76,34 @@ const fn state_of_held(progress: ProgressState) -> State {
     }
 }
 
-/// Who has the right to act. The reason means nothing while it is held.
+/// Whether the lease has a holder, and if not, the reason. The reason is not used while the lease is held.
 fn authority(authority: &AuthorityEvidence) -> (Authority, Reason) {
-    let holding = match authority {
+    let holder = match authority {
         AuthorityEvidence::Vacant { cause: VacancyCause::Absent, .. } => return (Authority::Vacant, Reason::Absent),
         AuthorityEvidence::Vacant { cause: VacancyCause::Released, .. } => {
             return (Authority::Vacant, Reason::Released);
         }
-        AuthorityEvidence::Holder(holding) => holding,
+        AuthorityEvidence::Holder(holder) => holder,
     };
-    if holding.epoch_regressed {
+    if holder.epoch_regressed {
         return (Authority::Unknown, Reason::EpochRegressed);
     }
-    // A contradicted acquisition only says that a clock was stepped since; a contradicted renewal says that it is
-    // wrong now.
-    if holding.renewed.source.is_clock_error() || holding.acquired.source == AgeSource::FutureTime {
+    // A contradicted time of acquisition shows that a clock was stepped since then. A contradicted time of renewal shows
+    // that it is wrong now.
+    if holder.renewed.source.is_clock_error() || holder.acquired.source == AgeSource::FutureTime {
         return (Authority::Unknown, Reason::ClockSkew);
     }
-    match holding.remaining_ttl {
+    match holder.remaining_ttl {
         RemainingTtl::WhileRecordExists => (Authority::Held, Reason::Progressing),
         RemainingTtl::NotRecorded => (Authority::Unknown, Reason::InvalidRecord),
         RemainingTtl::Micros { at_least: Some(at_least), .. } if at_least > 0 => (Authority::Held, Reason::Progressing),
         RemainingTtl::Micros { at_most, .. } if at_most <= 0 => (Authority::Expired, Reason::Expired),
-        RemainingTtl::Micros { .. } => (Authority::Unknown, undecided(holding.renewed.source)),
+        RemainingTtl::Micros { .. } => (Authority::Unknown, undecided(holder.renewed.source)),
     }
 }
 
-/// How long ago the lease ended, for one that has.
-fn ended(authority: &AuthorityEvidence) -> Age {
+/// How long ago a vacant or expired lease ended.
+fn age_of_end(authority: &AuthorityEvidence) -> Age {
     match authority {
         // Without an epoch that would have grown, a whole authority may have passed unseen between two looks.
         AuthorityEvidence::Vacant { epoch: None, .. } => Age::UNBOUNDED,
@@ -119,25 +119,21 @@ fn ended(authority: &AuthorityEvidence) -> Age {
     }
 }
 
-/// Progress surely made after the lease ended means that someone acts without authority, for as long as it is fresh.
-fn progressed_since_it_ended(evidence: &Evidence, policy: &Policy) -> bool {
+/// Whether progress was certainly made after the lease ended, within `stall_after`: a process acts without authority.
+fn has_progress_after_end(evidence: &Evidence, policy: &Policy) -> bool {
     match evidence.progress {
         Progress::Made { age: when, .. } => {
             !when.source.is_clock_error()
-                && when.age.surely_after(ended(&evidence.authority))
+                && when.age.surely_after(age_of_end(&evidence.authority))
                 && when.age.exceeds(policy.stall_after) != Truth::True
         }
         Progress::NotReported | Progress::Never | Progress::Incomplete => false,
     }
 }
 
-/// A claim that nobody holds is normal until its work is overdue.
-fn unclaimed(evidence: &Evidence, policy: &Policy, authority: Authority, vacancy: Reason) -> Verdict {
-    let last = match evidence.progress {
-        Progress::Made { age: when, .. } => Some(when),
-        Progress::NotReported | Progress::Never | Progress::Incomplete => None,
-    };
-    match overdue(due(evidence.due, last, policy.work), policy) {
+/// A claim without a holder is normal until its work is overdue.
+fn vacant_claim(evidence: &Evidence, policy: &Policy, authority: Authority, vacancy: Reason) -> Verdict {
+    match overdue(due(evidence.due, evidence.progress.age(), policy.work), policy) {
         Overdue::No => {
             Verdict { authority, progress: ProgressState::Idle, state: State::Idle, reason: Reason::NothingDue }
         }
@@ -146,10 +142,10 @@ fn unclaimed(evidence: &Evidence, policy: &Policy, authority: Authority, vacancy
     }
 }
 
-/// Whether work moves under the authority that is held.
+/// Whether the work progresses under the current holder.
 fn progress(evidence: &Evidence, policy: &Policy) -> (ProgressState, Reason) {
     const UNKNOWN: ProgressState = ProgressState::Unknown;
-    let AuthorityEvidence::Holder(holding) = &evidence.authority else {
+    let AuthorityEvidence::Holder(holder) = &evidence.authority else {
         return (UNKNOWN, Reason::InvalidRecord);
     };
     if let (Some(limit), Due::Waiting { oldest: Some(oldest), .. }) = (policy.overdue_after, evidence.due)
@@ -157,56 +153,57 @@ fn progress(evidence: &Evidence, policy: &Policy) -> (ProgressState, Reason) {
     {
         return (ProgressState::Stalled, Reason::WorkStuck);
     }
-    // Work falls due after whatever moved last, under whichever epoch.
+    // A cadence counts from the last progress under any epoch.
     let (under, when) = match evidence.progress {
         Progress::NotReported => return (UNKNOWN, Reason::ProgressNotReported),
         Progress::Incomplete => return (UNKNOWN, Reason::InvalidRecord),
         Progress::Made { epoch_relation: ProgressEpoch::Later, .. } => return (UNKNOWN, Reason::EpochRegressed),
         Progress::Made { epoch_relation: under, age: when, .. } => (under, when),
-        Progress::Never => (ProgressEpoch::Earlier, holding.acquired),
+        Progress::Never => (ProgressEpoch::Earlier, holder.acquired),
     };
     let due = due(evidence.due, Some(when), policy.work);
-    let theirs = || under_this_epoch(when, true, due, policy);
-    let none_yet = || under_this_epoch(holding.acquired, false, due, policy);
+    let with_progress = || since(when, true, due, policy);
+    let without_progress = || since(holder.acquired, false, due, policy);
     match under {
-        ProgressEpoch::Current => theirs(),
-        ProgressEpoch::Earlier | ProgressEpoch::Later => none_yet(),
-        // It may be the holder's or its predecessor's: only what is so either way is known.
-        ProgressEpoch::Unattributed => match (theirs(), none_yet()) {
+        ProgressEpoch::Current => with_progress(),
+        ProgressEpoch::Earlier | ProgressEpoch::Later => without_progress(),
+        // The progress may be the current holder's or the previous one's. A verdict is given if it is the same for both.
+        ProgressEpoch::Unattributed => match (with_progress(), without_progress()) {
             (one, other) if one.0 == other.0 => one,
             (_, (UNKNOWN, reason)) => (UNKNOWN, reason),
-            _ => (UNKNOWN, unattributed(holding.acquired.source, when.source)),
+            _ => (UNKNOWN, unattributed(holder.acquired.source, when.source)),
         },
     }
 }
 
-/// Whether work moves, by what moved last under this epoch or, failing that, the acquisition itself.
-fn under_this_epoch(last: EventAge, moved: bool, due: Due, policy: &Policy) -> (ProgressState, Reason) {
+/// Judges by the time since `last`, which is the last progress under the current epoch or, without `progress`, the
+/// acquisition.
+fn since(last: EventAge, progress: bool, due: Due, policy: &Policy) -> (ProgressState, Reason) {
     match last.age.exceeds(policy.stall_after) {
-        Truth::False => within(moved, due),
-        Truth::True => beyond(moved, due, policy),
-        // Where both answers lead to the same verdict, the bounds need not decide.
-        Truth::Unknown => match (within(moved, due), beyond(moved, due, policy)) {
+        Truth::False => within_limit(progress, due),
+        Truth::True => beyond_limit(progress, due, policy),
+        // The bounds do not matter if the verdict is the same on both sides of the limit.
+        Truth::Unknown => match (within_limit(progress, due), beyond_limit(progress, due, policy)) {
             (one, other) if one == other => one,
             _ => (ProgressState::Unknown, undecided(last.source)),
         },
     }
 }
 
-/// The last move is surely within the limit.
-const fn within(moved: bool, due: Due) -> (ProgressState, Reason) {
+/// The verdict if the time since `last` is certainly within `stall_after`.
+const fn within_limit(progress: bool, due: Due) -> (ProgressState, Reason) {
     match due {
-        _ if moved => (ProgressState::Advancing, Reason::Progressing),
+        _ if progress => (ProgressState::Advancing, Reason::Progressing),
         Due::Nothing => (ProgressState::Idle, Reason::NothingDue),
         Due::NotKnown | Due::Waiting { .. } => (ProgressState::Unknown, Reason::AwaitingFirstProgress),
     }
 }
 
-/// The last move is surely beyond the limit.
-fn beyond(moved: bool, due: Due, policy: &Policy) -> (ProgressState, Reason) {
+/// The verdict if the time since `last` certainly exceeds `stall_after`.
+fn beyond_limit(progress: bool, due: Due, policy: &Policy) -> (ProgressState, Reason) {
     match overdue(due, policy) {
         Overdue::No => (ProgressState::Idle, Reason::NothingDue),
-        Overdue::Yes if moved => (ProgressState::Stalled, Reason::NoProgress),
+        Overdue::Yes if progress => (ProgressState::Stalled, Reason::NoProgress),
         Overdue::Yes => (ProgressState::Stalled, Reason::NeverProgressed),
         Overdue::Undecided(reason) => (ProgressState::Unknown, reason),
     }
@@ -218,7 +215,7 @@ enum Overdue {
     Undecided(Reason),
 }
 
-/// Whether work has been due for longer than the limit.
+/// Whether work has been due for longer than `stall_after`.
 fn overdue(due: Due, policy: &Policy) -> Overdue {
     match due {
         Due::Nothing => Overdue::No,
@@ -231,7 +228,7 @@ fn overdue(due: Due, policy: &Policy) -> Overdue {
     }
 }
 
-/// What is due, from what the store says or else from what the policy says of when work falls due.
+/// The due work that the store reports or, if it reports none, that follows from the policy.
 fn due(reported: Due, last: Option<EventAge>, work: Work) -> Due {
     let delay = match (reported, work) {
         (Due::NotKnown, Work::Continuous) => std::time::Duration::ZERO,
@@ -248,22 +245,22 @@ fn due(reported: Due, last: Option<EventAge>, work: Work) -> Due {
     }
 }
 
-/// The reason to give when nothing tells whether the holder made the progress or whoever was before it. Clocks are to
-/// blame only where both times are stored, or one is wrong.
-const fn unattributed(acquired: AgeSource, moved: AgeSource) -> Reason {
-    match (acquired, moved) {
+/// The reason for progress that may be the current holder's or the previous one's. It is `clock_skew` only if both times
+/// are stored, or if one of them is wrong.
+const fn unattributed(acquired: AgeSource, progress: AgeSource) -> Reason {
+    match (acquired, progress) {
         (
             AgeSource::FirstReading | AgeSource::ChangeBetweenReadings,
             AgeSource::FirstReading | AgeSource::StoredTime,
         ) => Reason::NotObservedYet,
-        (_, moved) => undecided(moved),
+        (_, progress) => undecided(progress),
     }
 }
 
-/// The reason to give when bounds settle nothing.
+/// The reason if the bounds of an age lie on both sides of a limit.
 const fn undecided(source: AgeSource) -> Reason {
     match source {
-        // Only the tolerance for clocks makes a stored time a span.
+        // The age of a stored time is inexact only because of the allowed clock skew.
         AgeSource::StoredTime | AgeSource::FutureTime | AgeSource::ContradictedTime => Reason::ClockSkew,
         AgeSource::FirstReading => Reason::NotObservedYet,
         AgeSource::ChangeBetweenReadings => Reason::ObservationGap,

@@ -1,4 +1,4 @@
-//! The bodies of responses that are made of readings: metrics and JSON, plain or compressed.
+//! The bodies of responses with readings: metrics and JSON, plain or compressed.
 
 use std::fmt;
 use std::mem::size_of;
@@ -6,37 +6,37 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 
-use super::CachedReading;
+use super::cached_reading::CachedReading;
 use crate::expose::gzip::{self, GzipPart};
 use crate::expose::metrics::{CompressedMetrics, Exposition, SourceMetrics};
 use crate::expose::{Encoding, Format, json};
 use crate::lease::Status;
 
-/// A body as it is sent.
+/// The body of a response.
 #[derive(Debug)]
 pub enum EncodedText {
-    /// The text, in pieces.
+    /// Plain text in pieces.
     Plain(Vec<Bytes>),
-    /// The text, in pieces that are made as they are sent.
+    /// Plain text whose pieces are made while it is sent.
     Lazy(LazyText),
-    /// The text as a gzip stream, in pieces.
+    /// A gzip stream in pieces.
     Gzip(Vec<Bytes>),
 }
 
-/// A text whose pieces are made as they are sent, from readings that it keeps alive until then.
+/// Plain text whose pieces are made while it is sent. Until then it keeps its readings in memory.
 pub struct LazyText {
     /// The pieces.
     pub pieces: Box<dyn Iterator<Item = Bytes> + Send>,
-    /// The readings that it keeps alive.
+    /// The memory of these readings.
     pub retained: Vec<Retained>,
 }
 
-/// Memory that a body keeps alive and that other bodies may share.
+/// Memory that a response holds until it is sent. Several responses may hold the same memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Retained {
-    /// The address, which tells it from other memory.
+    /// The address, which identifies the memory.
     pub id: usize,
-    /// How much it is.
+    /// The size in bytes.
     pub bytes: u64,
 }
 
@@ -46,11 +46,11 @@ impl fmt::Debug for LazyText {
     }
 }
 
-/// Up to so many leases, a text is some 64 kB: it is written whole, and compressed whole for each response, which makes it
-/// shorter than in blocks. From then on it is written lazily, or sent in blocks that are compressed once and shared.
-const WHOLE: usize = 24;
+/// The text of up to this many leases is about 64 kB. It is compressed as a whole for each response, which makes it
+/// shorter. Longer text is written lazily, or sent in blocks that are compressed once and shared.
+const MAX_WHOLE_LEASES: usize = 24;
 
-/// The metrics of these readings, and then `rest`.
+/// The metrics of these readings, followed by `rest`.
 pub(super) async fn metrics(
     exposition: &Exposition,
     readings: &[Arc<CachedReading>],
@@ -59,14 +59,13 @@ pub(super) async fn metrics(
     rest: Vec<Bytes>,
 ) -> EncodedText {
     let sources: Vec<_> = readings.iter().map(|reading| Arc::clone(&reading.metrics)).collect();
-    if leases(readings) <= WHOLE {
+    if leases(readings) <= MAX_WHOLE_LEASES {
         return encoded(exposition.text(format, sources, rest).collect(), encoding);
     }
     if encoding != Encoding::Identity {
         if let Some(stream) = compressed(exposition, readings, &sources, format, &rest).await {
             return EncodedText::Gzip(stream);
         }
-        tracing::error!("the metrics could not be compressed, and are sent as they are");
     }
     EncodedText::Lazy(LazyText {
         pieces: Box::new(exposition.text(format, sources, rest)),
@@ -74,7 +73,7 @@ pub(super) async fn metrics(
     })
 }
 
-/// The metrics of these readings as a gzip stream. `None` if that failed, which the log tells.
+/// The metrics of these readings as a gzip stream; `None` after a failure, which is logged.
 async fn compressed(
     exposition: &Exposition,
     readings: &[Arc<CachedReading>],
@@ -82,26 +81,27 @@ async fn compressed(
     format: Format,
     rest: &[Bytes],
 ) -> Option<Vec<Bytes>> {
-    // Side by side, because each source may take a while.
-    let begun: Vec<_> = readings
+    // The sources are compressed in parallel.
+    let tasks: Vec<_> = readings
         .iter()
         .map(|reading| (exposition.clone(), Arc::clone(reading)))
         .map(|(exposition, reading)| tokio::spawn(async move { reading.compressed_metrics(&exposition).await }))
         .collect();
     let mut compressed: Vec<Arc<CompressedMetrics>> = Vec::with_capacity(readings.len());
-    for begun in begun {
-        compressed.push(begun.await.ok()??);
+    for task in tasks {
+        compressed.push(task.await.ok()??);
     }
     let joined: Vec<_> =
         sources.iter().zip(&compressed).map(|(source, compressed)| (&**source, &**compressed)).collect();
-    exposition.joined_gzip(format, &joined, rest).ok()
+    let stream = exposition.joined_gzip(format, &joined, rest);
+    stream.inspect_err(|error| tracing::error!(%error, "the compressed metrics could not be joined")).ok()
 }
 
-/// The JSON document of these readings. `None` if it could not be compressed.
+/// The JSON document of these readings; `None` if it could not be compressed.
 pub async fn json(readings: &[Arc<CachedReading>], encoding: Encoding) -> Option<EncodedText> {
     let snapshots = readings.iter().map(|reading| Arc::clone(&reading.snapshot)).collect();
     let pieces = json::document_chunks(snapshots);
-    if leases(readings) <= WHOLE {
+    if leases(readings) <= MAX_WHOLE_LEASES {
         return Some(encoded(pieces.collect(), encoding));
     }
     if encoding == Encoding::Identity {
@@ -125,7 +125,7 @@ pub async fn json(readings: &[Arc<CachedReading>], encoding: Encoding) -> Option
     gzip::stream(document, std::iter::empty::<Bytes>()).ok().map(EncodedText::Gzip)
 }
 
-/// A text as it is sent to a client that accepts this encoding.
+/// Encodes a text for a client that accepts this encoding.
 #[must_use]
 pub fn encoded(text: Vec<Bytes>, encoding: Encoding) -> EncodedText {
     if !encoding.compresses(text.iter().map(|piece| piece.len() as u64).sum()) {
@@ -134,7 +134,7 @@ pub fn encoded(text: Vec<Bytes>, encoding: Encoding) -> EncodedText {
     match gzip::stream([], &text) {
         Ok(stream) => EncodedText::Gzip(stream),
         Err(error) => {
-            tracing::error!(%error, "a response could not be compressed, and is sent as it is");
+            tracing::error!(%error, "a response could not be compressed and is sent as plain text");
             EncodedText::Plain(text)
         }
     }
@@ -144,7 +144,7 @@ fn leases(readings: &[Arc<CachedReading>]) -> usize {
     readings.iter().map(|reading| reading.snapshot.leases.len()).sum()
 }
 
-/// The memory of a reading: its statuses, and about as much again as a name and a label take.
+/// The memory of a reading: its statuses, and 128 bytes per lease for the name and the labels.
 fn retained(reading: &Arc<CachedReading>) -> Retained {
     let lease = (size_of::<Status>() + 128) as u64;
     Retained { id: Arc::as_ptr(reading).addr(), bytes: lease * reading.snapshot.leases.len() as u64 }

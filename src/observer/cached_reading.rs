@@ -1,4 +1,4 @@
-//! One reading of one source with its renderings, each made when somebody first asks for it, once, and shared.
+//! A reading of one source with its compressed renderings, each made once, for the first request that needs it.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -10,15 +10,15 @@ use crate::expose::metrics::{CompressedMetrics, Exposition, SourceMetrics};
 use crate::history::History;
 use crate::lease::SourceSnapshot;
 
-/// One reading of one source, and its renderings as far as they were asked for. Of each rendering only the compressed form
-/// is kept, a twentieth of the text; plain text is written as it is sent.
+/// A reading of one source and its compressed renderings, as far as they were requested. Plain text is not kept: it is
+/// twenty times as long, and is written while it is sent.
 #[derive(Debug)]
 pub struct CachedReading {
-    /// The leases as this reading showed them.
+    /// The snapshot of the reading.
     pub snapshot: Arc<SourceSnapshot>,
-    /// The history of the source up to this reading.
+    /// The history of the source up to the reading.
     pub history: History,
-    /// When the reading was, on the exporter's monotonic clock.
+    /// When the reading was made, on the exporter's monotonic clock.
     pub at: Duration,
     pub(super) metrics: Arc<SourceMetrics>,
     compressed_metrics: Arc<SharedOnce<Option<Arc<CompressedMetrics>>>>,
@@ -26,38 +26,28 @@ pub struct CachedReading {
     latest: Arc<LatestCompressed>,
 }
 
-/// The metrics of one source that were compressed last, from which the next reading takes the blocks that did not change:
-/// one for readings that succeeded and one for those that failed, because the two have few lines in common.
+/// The metrics of one source that were compressed last. The next reading reuses the blocks that did not change. Failed
+/// readings have a slot of their own, because they have few lines in common with successful ones.
 #[derive(Debug, Default)]
-pub(super) struct LatestCompressed([Mutex<Option<Arc<CompressedMetrics>>>; 2]);
+pub struct LatestCompressed([Mutex<Option<Arc<CompressedMetrics>>>; 2]);
 
 impl CachedReading {
-    /// A reading, the history up to it, and when it was. Nothing is rendered yet.
+    /// A reading without renderings. `latest` is shared by all readings of the source.
     #[must_use]
-    pub fn new(snapshot: Arc<SourceSnapshot>, history: History, at: Duration) -> Self {
-        Self::of_source(snapshot, history, at, Arc::default())
-    }
-
-    /// The same, which shares with the source's other readings what did not change.
-    pub(super) fn of_source(
-        snapshot: Arc<SourceSnapshot>,
-        history: History,
-        at: Duration,
-        latest: Arc<LatestCompressed>,
-    ) -> Self {
+    pub fn new(snapshot: Arc<SourceSnapshot>, history: History, at: Duration, latest: Arc<LatestCompressed>) -> Self {
         let metrics = Arc::new(SourceMetrics::new(Arc::clone(&snapshot)));
         let (compressed_metrics, compressed_json) = (Arc::default(), Arc::default());
         Self { snapshot, history, at, metrics, compressed_metrics, compressed_json, latest }
     }
 
-    /// Its metrics compressed. `None` if that failed, which the log tells.
+    /// The compressed metrics; `None` after a failure, which is logged here.
     pub(super) async fn compressed_metrics(&self, exposition: &Exposition) -> Option<Arc<CompressedMetrics>> {
         let (exposition, metrics, latest) = (exposition.clone(), Arc::clone(&self.metrics), Arc::clone(&self.latest));
         let compress = move || latest.compress(&exposition, &metrics);
         self.compressed_metrics.get_or_make(compress).await?.clone()
     }
 
-    /// Its member of the list of sources in a JSON document, compressed. `None` if that failed, which the log tells.
+    /// The compressed element of the JSON list of sources; `None` after a failure, which is logged here.
     pub(super) async fn compressed_json(&self) -> Option<&GzipPart> {
         let snapshot = Arc::clone(&self.snapshot);
         let compress = move || {
@@ -76,12 +66,14 @@ impl CachedReading {
 impl LatestCompressed {
     fn compress(&self, exposition: &Exposition, metrics: &SourceMetrics) -> Option<Arc<CompressedMetrics>> {
         let slot = &self.0[usize::from(metrics.snapshot().health.outcome.is_ok())];
-        // The slot is only ever replaced as a whole, so a panic elsewhere leaves nothing half done. Compressing happens
-        // outside of the lock: a reading and a view of the one before may be compressed side by side.
+        // The slot is replaced as a whole, so a panic in another thread leaves it usable. It is not locked during the
+        // compression, because a reading and a view of the one before may be compressed at the same time.
         let previous = slot.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let compressed = exposition.compress(metrics, previous.as_deref());
         let compressed = compressed
-            .inspect_err(|error| tracing::error!(%error, "the metrics could not be compressed"))
+            .inspect_err(
+                |error| tracing::error!(%error, "the metrics could not be compressed and are sent as plain text"),
+            )
             .ok()
             .map(Arc::new)?;
         *slot.lock().unwrap_or_else(PoisonError::into_inner) = Some(Arc::clone(&compressed));

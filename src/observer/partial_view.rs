@@ -1,43 +1,48 @@
-//! A view of a source for people, who would rather see what is known than wait for the rest.
+//! The view of a source for a page, which shows the latest reading rather than wait for a slow store.
 
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::cached_reading::CachedReading;
 use crate::history::History;
 use crate::lease::SourceSnapshot;
 
-/// The knowledge of a source that there is without waiting for its store for long.
+/// The latest reading of a source, without a long wait for the pending one.
 #[derive(Clone, Debug)]
 pub struct PartialView {
-    /// The latest reading; or, once that is too long ago, that nothing is known.
+    /// The latest reading, or the leases without their status if the reading is too old.
     pub snapshot: Arc<SourceSnapshot>,
-    /// The history up to that reading.
+    /// The history up to the latest reading.
     pub history: History,
-    /// When that was, on the exporter's monotonic clock.
+    /// When the snapshot was made, on the exporter's monotonic clock.
     pub at: Duration,
-    /// For how long the store has not answered, if it is being read now or did not answer the last read.
+    /// How long the store has not responded; `None` if no read is pending and the last one did not time out.
     pub unanswered: Option<Duration>,
 }
 
-/// How long to wait for a reading in flight, from its beginning.
+impl PartialView {
+    pub(super) fn new(reading: &CachedReading, at: Duration, unanswered: Option<Duration>) -> Self {
+        Self { snapshot: Arc::clone(&reading.snapshot), history: reading.history.clone(), at, unanswered }
+    }
+}
+
+/// How long to wait for a pending reading, from its start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WaitLimit {
-    /// For a second: a client that asks again soon misses nothing.
+    /// One second, for a client that will ask again.
     Short,
-    /// For a second longer than the last reading took, where that is too old to be shown: a client that does not ask
-    /// again would never see a slow source.
+    /// One second longer than the last reading took if that reading is too old to be shown, for a client that asks once.
     LastReadDuration,
 }
 
-/// A reading may take as long without anybody wondering.
-const MOMENT: Duration = Duration::from_secs(1);
+const SHORT_WAIT: Duration = Duration::from_secs(1);
 
 impl WaitLimit {
-    /// For how long, where the last reading took `usual`, if it succeeded.
-    pub(super) fn limit(self, usual: Option<Duration>) -> Duration {
+    /// The time to wait. `last_read` is the duration of the last reading, if it succeeded.
+    pub(super) fn duration(self, last_read: Option<Duration>) -> Duration {
         match self {
-            Self::Short => MOMENT,
-            Self::LastReadDuration => MOMENT.saturating_add(usual.unwrap_or_default()),
+            Self::Short => SHORT_WAIT,
+            Self::LastReadDuration => SHORT_WAIT.saturating_add(last_read.unwrap_or_default()),
         }
     }
 }

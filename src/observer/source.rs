@@ -1,4 +1,4 @@
-//! One source: its store and tracker, its latest reading, and the reading in flight.
+//! One source: its store, its evaluator, the latest reading and the pending one.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::pin;
@@ -10,39 +10,51 @@ use tokio::sync::{OwnedMutexGuard, watch};
 use tokio::time::{Instant, timeout_at};
 use tracing::{info, warn};
 
-use super::cached_reading::LatestCompressed;
+use super::cached_reading::{CachedReading, LatestCompressed};
 use super::partial_view::{PartialView, WaitLimit};
+use super::setup::{ReadOverrun, SourceSetup};
 use super::shared_once::SharedOnce;
-use super::{CachedReading, ReadOverrun, SourceSetup};
 use crate::clock;
 use crate::history::History;
 use crate::lease::{ReadFailure, SourceEvaluator, SourceSnapshot};
 use crate::store::{ReadError, ReadResult, Store};
 
-/// How long a read that ends at its deadline may take to be given up, tracked and judged.
-const RESERVE: Duration = Duration::from_secs(10);
+/// The time that is allowed for a read to end and to be evaluated after its deadline.
+const OVERRUN_ALLOWANCE: Duration = Duration::from_secs(10);
 
-/// For how long the latest reading is shown to people while the next one is in flight. An open page counts as not live
-/// after as long.
-const STANDS: Duration = Duration::from_secs(6);
+/// How long a page shows the latest reading while the next one is pending. An open page without an update for as long is
+/// marked as not live.
+const DISPLAY_PERIOD: Duration = Duration::from_secs(6);
 
-/// Up to so many leases, a reading is judged on the task that took it: handing it to another thread would take longer.
-const FEW: u64 = 500;
+/// Readings of up to this many leases are evaluated on the task that read them. A change of threads would take longer.
+const MAX_INLINE_LEASES: usize = 500;
 
-/// A reading in flight.
+/// A reading that has not ended yet. Clones share it.
 #[derive(Clone, Debug)]
 pub(super) struct PendingRead {
-    began: Instant,
-    landing: watch::Receiver<Option<Arc<CachedReading>>>,
-    /// The view for those who cannot wait: that nothing is known. Made once, when the first of them needs it.
+    started: Instant,
+    result: watch::Receiver<Option<Arc<CachedReading>>>,
+    /// The view for requests that cannot wait, in which every lease is unknown. Made once, for the first of them.
     unread: Arc<SharedOnce<Arc<CachedReading>>>,
 }
 
-/// What a request gets at once.
+impl PendingRead {
+    /// Waits for the reading until `deadline`.
+    async fn wait(&mut self, deadline: Instant) -> Result<Arc<CachedReading>, ReadFailure> {
+        match timeout_at(deadline, self.result.wait_for(Option::is_some)).await {
+            Ok(Ok(reading)) => reading.clone().ok_or(ReadFailure::Refused),
+            // The task that reads has panicked.
+            Ok(Err(_)) => Err(ReadFailure::Refused),
+            Err(_) => Err(ReadFailure::Timeout),
+        }
+    }
+}
+
+/// A reading that a request has joined.
 pub(super) enum PendingOrCached {
-    /// A reading that is young enough to be shared.
+    /// A reading that is recent enough to be shared.
     Cached(Arc<CachedReading>),
-    /// A reading in flight.
+    /// A reading that has not ended yet.
     Pending(PendingRead),
 }
 
@@ -52,13 +64,13 @@ pub(super) struct Source {
     name: Arc<str>,
     timeout: Duration,
     reuse_for: Duration,
-    /// Used by one read at a time. Requests that come meanwhile share that read.
+    /// Locked by one read at a time. Requests that arrive during a read share it.
     reader: Arc<tokio::sync::Mutex<Reader>>,
     latest: Mutex<LatestReading>,
     compressed: Arc<LatestCompressed>,
 }
 
-/// A store, and what its readings have shown so far.
+/// A store, and the state that is kept between its readings.
 #[derive(Debug)]
 pub(super) struct Reader {
     store: Box<dyn Store>,
@@ -68,252 +80,229 @@ pub(super) struct Reader {
 
 #[derive(Debug)]
 struct LatestReading {
-    /// The leases that are known.
-    known: Arc<SourceSnapshot>,
-    history: History,
-    /// When the latest reading ended, and what its time is on the exporter's monotonic clock; `None` before the first.
-    read: Option<(Instant, Duration)>,
-    /// Since when the store has been asked without answering, if it was asked.
-    asked: Instant,
-    /// The latest reading and when it ended, until the next one begins.
-    reading: Option<(Instant, Arc<CachedReading>)>,
-    in_flight: Option<PendingRead>,
-    /// Whether the last read failed, and why: so that the log tells changes alone.
-    failing: Option<ReadFailure>,
+    /// The latest reading; before the first one, the expected leases, every one unknown.
+    reading: Arc<CachedReading>,
+    /// When the latest reading ended; `None` before the first one.
+    ended: Option<Instant>,
+    pending: Option<PendingRead>,
+    /// When the oldest request was sent to which the store has not responded.
+    unanswered_since: Instant,
+    /// The failure of the last read, so that only changes are logged.
+    failure: Option<ReadFailure>,
 }
 
 impl LatestReading {
-    fn new(known: SourceSnapshot, history: History, asked: Instant, failing: Option<ReadFailure>) -> Mutex<Self> {
-        let known = Arc::new(known);
-        Mutex::new(Self { known, history, read: None, asked, reading: None, in_flight: None, failing })
-    }
-
-    /// When the latest reading was, if it may still be shown.
-    fn standing(&self) -> Option<Duration> {
-        self.read.filter(|(ended, _)| ended.elapsed() <= STANDS).map(|(_, at)| at)
+    /// Whether a page may show the latest reading while the next one is pending.
+    fn is_displayable(&self) -> bool {
+        self.ended.is_some_and(|ended| ended.elapsed() <= DISPLAY_PERIOD)
     }
 }
 
 impl Source {
     /// A source that was never read.
-    pub(super) fn new(source: SourceSetup) -> Self {
-        let SourceSetup { name, store, evaluator, timeout, reuse_for } = source;
-        let known = evaluator.unread(ReadFailure::Timeout, Duration::ZERO);
-        Self {
-            name,
-            timeout,
-            reuse_for,
-            reader: Arc::new(tokio::sync::Mutex::new(Reader { store, evaluator, history: History::default() })),
-            latest: LatestReading::new(known, History::default(), Instant::now(), None),
-            compressed: Arc::default(),
-        }
+    pub(super) fn new(setup: SourceSetup) -> Self {
+        let SourceSetup { name, store, evaluator, timeout, reuse_for } = setup;
+        let reader = Reader { store, evaluator, history: History::default() };
+        let latest = reader.initial_reading(Instant::now(), None);
+        let reader = Arc::new(tokio::sync::Mutex::new(reader));
+        Self { name, timeout, reuse_for, reader, latest, compressed: Arc::default() }
     }
 
-    /// Its name.
     pub(super) fn name(&self) -> &str {
         &self.name
     }
 
-    /// Waits for the read in flight, for as long after `began` as one may take, and keeps the next one from beginning.
-    pub(super) async fn held_still(&self, began: Instant) -> Result<OwnedMutexGuard<Reader>, ReadOverrun> {
-        let ended = timeout_at(began + self.timeout + RESERVE, Arc::clone(&self.reader).lock_owned()).await;
-        ended.map_err(|_| ReadOverrun { source_name: Arc::clone(&self.name) })
+    /// Waits until no read is pending and prevents the next one. `started` is when the caller began to wait.
+    pub(super) async fn lock_reader(&self, started: Instant) -> Result<OwnedMutexGuard<Reader>, ReadOverrun> {
+        let deadline = started + self.timeout + OVERRUN_ALLOWANCE;
+        let reader = timeout_at(deadline, Arc::clone(&self.reader).lock_owned()).await;
+        reader.map_err(|_| ReadOverrun { source_name: Arc::clone(&self.name) })
     }
 
-    /// The source that follows this one and is read as before: it keeps the store, with its open connection, and what is
-    /// known. `reader` is this source's own, held still.
-    pub(super) fn followed_by(&self, reader: &mut Reader, source: SourceSetup) -> Self {
-        let SourceSetup { name, store: _, mut evaluator, timeout, reuse_for } = source;
+    /// This source with other policies and limits. It keeps the store with its open connection, the tracked leases and the
+    /// history. `reader` is the locked reader of this source.
+    pub(super) fn reconfigure(&self, reader: &mut Reader, setup: SourceSetup) -> Self {
+        let SourceSetup { name, store: _, mut evaluator, timeout, reuse_for } = setup;
         evaluator.inherit(&mut reader.evaluator);
         reader.evaluator = evaluator;
-        let known = reader.evaluator.unread(ReadFailure::Timeout, Duration::ZERO);
-        let (failing, asked) = {
+        let (unanswered_since, failure) = {
             let latest = self.latest();
-            (latest.failing, latest.asked)
+            (latest.unanswered_since, latest.failure)
         };
-        Self {
-            name,
-            timeout,
-            reuse_for,
-            reader: Arc::clone(&self.reader),
-            latest: LatestReading::new(known, reader.history.clone(), asked, failing),
-            compressed: Arc::default(),
-        }
+        let latest = reader.initial_reading(unanswered_since, failure);
+        Self { name, timeout, reuse_for, reader: Arc::clone(&self.reader), latest, compressed: Arc::default() }
     }
 
     fn latest(&self) -> MutexGuard<'_, LatestReading> {
-        // Every change to it is a single assignment, so a panic elsewhere leaves nothing half done.
+        // Each field is changed by one assignment, so a panic in another thread leaves the value usable.
         self.latest.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Joins the cached reading or the one in flight, or else starts a read, which has until the source's own timeout
-    /// whoever asked for it.
+    /// Joins the pending reading or the cached one, or else starts a read. The timeout of a read is the source's own,
+    /// whatever the deadline of the request.
     pub(super) fn join(self: &Arc<Self>) -> PendingOrCached {
         let mut latest = self.latest();
-        if let Some(reading) = &latest.in_flight
-            && reading.landing.has_changed().is_ok()
-        {
-            return PendingOrCached::Pending(reading.clone());
+        match &latest.pending {
+            Some(pending) if pending.result.has_changed().is_ok() => return PendingOrCached::Pending(pending.clone()),
+            // The task that reads has panicked.
+            Some(_) => {}
+            None if latest.ended.is_some_and(|ended| ended.elapsed() < self.reuse_for) => {
+                return PendingOrCached::Cached(Arc::clone(&latest.reading));
+            }
+            None => {}
         }
-        if let Some((ended, reading)) = &latest.reading
-            && ended.elapsed() < self.reuse_for
-        {
-            return PendingOrCached::Cached(Arc::clone(reading));
+        let (sender, result) = watch::channel(None);
+        let pending = PendingRead { started: Instant::now(), result, unread: Arc::default() };
+        latest.pending = Some(pending.clone());
+        if latest.failure != Some(ReadFailure::Timeout) {
+            latest.unanswered_since = pending.started;
         }
-        let (sender, landing) = watch::channel(None);
-        let reading = PendingRead { began: Instant::now(), landing, unread: Arc::default() };
-        latest.in_flight = Some(reading.clone());
-        if latest.failing != Some(ReadFailure::Timeout) {
-            latest.asked = reading.began;
-        }
-        latest.reading = None;
-        tokio::spawn(Arc::clone(self).read(reading.began + self.timeout, sender));
-        PendingOrCached::Pending(reading)
+        tokio::spawn(Arc::clone(self).read(pending.started + self.timeout, sender));
+        PendingOrCached::Pending(pending)
     }
 
-    /// Reads, tracks and judges, and hands the reading to all who wait for it.
+    /// Reads and evaluates, and passes the reading to all requests that wait for it.
     async fn read(self: Arc<Self>, deadline: Instant, sender: watch::Sender<Option<Arc<CachedReading>>>) {
         let mut reader = Arc::clone(&self.reader).lock_owned().await;
-        let began = Instant::now();
-        let result = read_contained(&mut *reader.store, deadline).await;
-        let took = began.elapsed();
+        let started = Instant::now();
+        let result = read_store(&mut *reader.store, deadline).await;
+        let duration = started.elapsed();
         let failure = result.as_ref().err().map(|error| (error.failure(), error.to_string()));
-        let leases = result.as_ref().map_or(reader.evaluator.leases(), |taken| taken.records.accepted.len()) as u64;
-        let source = Arc::clone(&self);
-        let take_in = move || source.taken_in(&mut reader, result, took);
-        let reading = if leases <= FEW {
-            take_in()
+        let leases = result.as_ref().map_or(reader.evaluator.leases(), |reading| reading.records.accepted.len());
+        let compressed = Arc::clone(&self.compressed);
+        let evaluate = move || {
+            let (snapshot, at) = reader.evaluate(result, duration);
+            Arc::new(CachedReading::new(Arc::new(snapshot), reader.history.clone(), at, compressed))
+        };
+        let reading = if leases <= MAX_INLINE_LEASES {
+            evaluate()
         } else {
-            // Judging many leases takes a while, and must not hold up other requests. If that panics, the sender is
-            // dropped and everyone who waits is told that nothing is known.
-            let Ok(reading) = tokio::task::spawn_blocking(take_in).await else { return };
+            // The evaluation of many leases must not delay other requests. If it panics, the sender is dropped, and every
+            // request that waits gets the view in which all leases are unknown.
+            let Ok(reading) = tokio::task::spawn_blocking(evaluate).await else { return };
             reading
         };
         let mut latest = self.latest();
-        latest.known = Arc::clone(&reading.snapshot);
-        latest.history = reading.history.clone();
-        let ended = Instant::now();
-        latest.read = Some((ended, reading.at));
-        latest.reading = Some((ended, Arc::clone(&reading)));
-        latest.in_flight = None;
-        self.tell(&mut latest, failure);
+        latest.reading = Arc::clone(&reading);
+        latest.ended = Some(Instant::now());
+        latest.pending = None;
+        self.log_change(&mut latest, failure);
         drop(latest);
         sender.send_replace(Some(reading));
     }
 
-    fn taken_in(&self, reader: &mut Reader, result: ReadResult, took: Duration) -> Arc<CachedReading> {
-        // The ages of a reading are as of its snapshot.
-        let at = result.as_ref().map_or_else(|_| clock::monotonic(), |taken| taken.interval.end);
-        let snapshot = match result {
-            Ok(taken) => reader.evaluator.evaluate(taken, took),
-            Err(error) => reader.evaluator.fail(error.failure(), took),
-        };
-        reader.history.record(&snapshot, at);
-        let latest = Arc::clone(&self.compressed);
-        Arc::new(CachedReading::of_source(Arc::new(snapshot), reader.history.clone(), at, latest))
-    }
-
-    /// Logs a source that begins or ceases to fail, once.
-    fn tell(&self, latest: &mut LatestReading, failure: Option<(ReadFailure, String)>) {
+    /// Logs when the source starts or stops failing, or fails for another reason.
+    fn log_change(&self, latest: &mut LatestReading, failure: Option<(ReadFailure, String)>) {
         let source = &*self.name;
-        match (latest.failing, failure) {
+        match (latest.failure, failure) {
             (before, Some((failure, error))) if before != Some(failure) => {
                 warn!(source, reason = failure.as_str(), error, "the source cannot be read: its leases are unknown");
-                latest.failing = Some(failure);
+                latest.failure = Some(failure);
             }
             (Some(_), None) => {
                 info!(source, "the source can be read again");
-                latest.failing = None;
+                latest.failure = None;
             }
             _ => {}
         }
     }
 
-    /// Waits for a reading in flight until `deadline`. A request that cannot wait any longer is told that nothing is known;
-    /// the reading goes on, and nothing of this is counted or kept.
-    pub(super) async fn landed(&self, mut reading: PendingRead, deadline: Instant) -> Arc<CachedReading> {
-        let landed = timeout_at(deadline, reading.landing.wait_for(Option::is_some)).await;
-        match landed.map(|landed| landed.ok().and_then(|reading| reading.clone())) {
-            Ok(Some(landed)) => landed,
-            Ok(None) => self.unread(&reading, ReadFailure::Refused).await,
-            Err(_) => self.unread(&reading, ReadFailure::Timeout).await,
+    /// Waits for a pending reading until `deadline`. After the deadline, the result is a view in which every lease is
+    /// unknown, which is neither counted nor recorded. The read continues.
+    pub(super) async fn wait(&self, mut pending: PendingRead, deadline: Instant) -> Arc<CachedReading> {
+        match pending.wait(deadline).await {
+            Ok(reading) => reading,
+            Err(failure) => self.unread(&pending, failure).await,
         }
     }
 
-    /// The view that nothing is known, made once for each reading in flight and shared by all who cannot wait for it.
-    async fn unread(&self, reading: &PendingRead, failure: ReadFailure) -> Arc<CachedReading> {
-        let (known, history) = {
-            let latest = self.latest();
-            (Arc::clone(&latest.known), latest.history.clone())
-        };
-        let (took, compressed) = (reading.began.elapsed(), Arc::clone(&self.compressed));
+    /// The view in which every lease is unknown, made once for each pending reading.
+    async fn unread(&self, pending: &PendingRead, failure: ReadFailure) -> Arc<CachedReading> {
+        let latest = Arc::clone(&self.latest().reading);
+        let (duration, compressed) = (pending.started.elapsed(), Arc::clone(&self.compressed));
         let unread = move || {
-            let snapshot = Arc::new(known.unread(failure, took));
-            Arc::new(CachedReading::of_source(snapshot, history, clock::monotonic(), compressed))
+            let snapshot = Arc::new(latest.snapshot.unread(failure, duration));
+            Arc::new(CachedReading::new(snapshot, latest.history.clone(), clock::monotonic(), compressed))
         };
-        match reading.unread.get_or_make(unread.clone()).await {
+        match pending.unread.get_or_make(unread.clone()).await {
             Some(unread) => Arc::clone(unread),
-            // Making it panicked, and it has to be answered all the same.
+            // The task that makes the view has panicked.
             None => unread(),
         }
     }
 
-    /// What there is to show to people, who wait only so long for a reading in flight.
+    /// The view for a page, which waits for a pending reading for a limited time only.
     pub(super) async fn partial_view(
         &self,
         joined: PendingOrCached,
-        waiting: WaitLimit,
+        limit: WaitLimit,
         deadline: Instant,
     ) -> PartialView {
-        let mut reading = match joined {
+        let mut pending = match joined {
             PendingOrCached::Cached(reading) => return self.view(&reading),
-            PendingOrCached::Pending(reading) => reading,
+            PendingOrCached::Pending(pending) => pending,
         };
-        let limit = {
+        let wait = {
             let latest = self.latest();
-            let waiting = if latest.standing().is_some() { WaitLimit::Short } else { waiting };
-            waiting.limit(latest.known.health.read_duration())
+            let limit = if latest.is_displayable() { WaitLimit::Short } else { limit };
+            limit.duration(latest.reading.snapshot.health.read_duration())
         };
-        let landing = timeout_at(deadline.min(reading.began + limit), reading.landing.wait_for(Option::is_some));
-        match landing.await.map(|landed| landed.ok().and_then(|reading| reading.clone())) {
-            Ok(Some(landed)) => self.view(&landed),
-            Ok(None) => self.view(&*self.unread(&reading, ReadFailure::Refused).await),
-            Err(_) => self.view_in_flight(&reading).await,
+        match pending.wait(deadline.min(pending.started + wait)).await {
+            Ok(reading) => self.view(&reading),
+            Err(ReadFailure::Timeout) => self.view_pending(&pending).await,
+            Err(failure) => self.view(&*self.unread(&pending, failure).await),
         }
     }
 
     /// The view of a reading that has ended.
     fn view(&self, reading: &CachedReading) -> PartialView {
         let timed_out = reading.snapshot.health.outcome == Err(ReadFailure::Timeout);
-        PartialView {
-            snapshot: Arc::clone(&reading.snapshot),
-            history: reading.history.clone(),
-            at: reading.at,
-            unanswered: timed_out.then(|| self.latest().asked.elapsed()),
-        }
+        let unanswered = timed_out.then(|| self.latest().unanswered_since.elapsed());
+        PartialView::new(reading, reading.at, unanswered)
     }
 
-    /// The view while a reading takes longer: the reading before it, for a while, and then that nothing is known.
-    async fn view_in_flight(&self, reading: &PendingRead) -> PartialView {
+    /// The view while a reading is pending: the reading before it for [`DISPLAY_PERIOD`], and then no known lease.
+    async fn view_pending(&self, pending: &PendingRead) -> PartialView {
         let unanswered = {
             let latest = self.latest();
-            let unanswered = Some(latest.asked.elapsed());
-            if let Some(at) = latest.standing() {
-                let (snapshot, history) = (Arc::clone(&latest.known), latest.history.clone());
-                return PartialView { snapshot, history, at, unanswered };
+            let unanswered = Some(latest.unanswered_since.elapsed());
+            if latest.is_displayable() {
+                return PartialView::new(&latest.reading, latest.reading.at, unanswered);
             }
             unanswered
         };
-        let unread = self.unread(reading, ReadFailure::Timeout).await;
-        let (snapshot, history) = (Arc::clone(&unread.snapshot), unread.history.clone());
-        PartialView { snapshot, history, at: clock::monotonic(), unanswered }
+        let unread = self.unread(pending, ReadFailure::Timeout).await;
+        PartialView::new(&unread, clock::monotonic(), unanswered)
     }
 }
 
-/// Reads a store. A panic of the client library counts as a failure of this source.
-async fn read_contained(store: &mut dyn Store, deadline: Instant) -> ReadResult {
+impl Reader {
+    /// The state of a source that has not been read since it was configured.
+    fn initial_reading(&self, unanswered_since: Instant, failure: Option<ReadFailure>) -> Mutex<LatestReading> {
+        let snapshot = Arc::new(self.evaluator.unread(ReadFailure::Timeout, Duration::ZERO));
+        let reading = CachedReading::new(snapshot, self.history.clone(), clock::monotonic(), Arc::default());
+        let reading = Arc::new(reading);
+        Mutex::new(LatestReading { reading, ended: None, pending: None, unanswered_since, failure })
+    }
+
+    /// Evaluates a reading and records it in the history. Returns the snapshot and its time on the monotonic clock.
+    fn evaluate(&mut self, result: ReadResult, duration: Duration) -> (SourceSnapshot, Duration) {
+        let (snapshot, at) = match result {
+            Ok(reading) => {
+                let at = reading.interval.end;
+                (self.evaluator.evaluate(reading, duration), at)
+            }
+            Err(error) => (self.evaluator.fail(error.failure(), duration), clock::monotonic()),
+        };
+        self.history.record(&snapshot, at);
+        (snapshot, at)
+    }
+}
+
+/// Reads a store. A panic of a client library counts as a failed read of this source.
+async fn read_store(store: &mut dyn Store, deadline: Instant) -> ReadResult {
     let mut read = pin!(store.read(deadline));
-    // A store that panicked has given its connection up, so nothing half done is used again.
+    // A store gives its connection up before it uses it, so the connection of a read that panicked is not used again.
     std::future::poll_fn(|context| match catch_unwind(AssertUnwindSafe(|| read.as_mut().poll(context))) {
         Ok(poll) => poll,
         Err(_) => Poll::Ready(Err(ReadError::Refused(

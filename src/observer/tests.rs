@@ -5,6 +5,7 @@ mod partial_view;
 use std::pin::Pin;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
 
 use tokio::time::timeout_at;
 
@@ -13,7 +14,7 @@ use crate::lease::{
     Clock, Columns, Epoch, Kind, LeaseRecord, Policies, Policy, ReadFailure, ReadInterval, Reading, Reason, RecordSet,
     Rules, SourceEvaluator, State, StoreTime, TokenKey,
 };
-use crate::store::{ReadError, ReadResult};
+use crate::store::{ReadError, ReadResult, Store};
 
 /// What a store does when it is read.
 #[derive(Clone, Copy, Debug)]
@@ -285,7 +286,7 @@ async fn a_continued_source_keeps_its_store_and_what_is_known_and_any_other_begi
     let (anew, fresh) = source("source-2", Does::Fail);
     let (added, _) = source("source-3", Does::Answer(Duration::ZERO));
     let sources = vec![(added, Continuity::Continue), (anew, Continuity::Restart), (continued, Continuity::Continue)];
-    let after = before.followed_by(Exposition::without(|_| false), sources).await.unwrap();
+    let after = before.reconfigure(Exposition::without(|_| false), sources).await.unwrap();
     let observed = after.observe(within(1.0)).await;
     let names: Vec<_> = observed.iter().map(|observed| &*observed.snapshot.source).collect();
     assert_eq!(names, ["source-3", "source-2", "source-1"], "in the order of the new configuration");
@@ -306,7 +307,7 @@ async fn one_observer_follows_another_only_after_the_read_under_way_and_both_ans
     let fewer = Exposition::without(|family| family == "lease_epoch");
     let (continued, _) = source("source-1", Does::Fail);
     let began = Instant::now();
-    let after = before.followed_by(fewer, vec![(continued, Continuity::Continue)]).await.unwrap();
+    let after = before.reconfigure(fewer, vec![(continued, Continuity::Continue)]).await.unwrap();
     assert_eq!(began.elapsed(), Duration::from_secs(1));
     assert_eq!(said(&under_way.await.unwrap()[0]), ACTIVE);
     store.now_does(Does::Answer(Duration::ZERO));
@@ -324,7 +325,7 @@ async fn a_read_that_does_not_end_keeps_another_observer_from_following_and_no_l
     let (before, [stuck, _]) = observer([Does::IgnoreTheDeadline, Does::Answer(Duration::ZERO)]);
     before.observe(within(1.0)).await;
     let continued = || ["source-1", "source-2"].map(|name| (source(name, Does::Fail).0, Continuity::Continue)).into();
-    let following = before.followed_by(Exposition::without(|_| false), continued());
+    let following = before.reconfigure(Exposition::without(|_| false), continued());
     let failed = tokio::time::timeout(Duration::from_secs(60), following).await.unwrap().unwrap_err();
     assert_eq!(&*failed.source_name, "source-1");
     assert_eq!(said(&before.observe(within(1.0)).await[1]), ACTIVE, "it holds no other source still");
@@ -335,9 +336,9 @@ async fn a_read_that_does_not_end_keeps_another_observer_from_following_and_no_l
 async fn a_source_that_is_not_there_any_more_is_forgotten() {
     let (before, [_, _]) = observer([Does::Answer(Duration::ZERO); 2]);
     before.observe(within(1.0)).await;
-    let without = before.followed_by(Exposition::without(|_| false), Vec::new()).await.unwrap();
+    let without = before.reconfigure(Exposition::without(|_| false), Vec::new()).await.unwrap();
     let (back, _) = source("source-1", Does::Answer(Duration::ZERO));
-    let again = without.followed_by(Exposition::without(|_| false), vec![(back, Continuity::Continue)]).await.unwrap();
+    let again = without.reconfigure(Exposition::without(|_| false), vec![(back, Continuity::Continue)]).await.unwrap();
     let observed = again.observe(within(1.0)).await;
     assert_eq!(observed[0].snapshot.leases[0].holder().unwrap().epoch, Some(Epoch(1)), "the new store's first read");
 }

@@ -1,34 +1,27 @@
-//! The truth against what the exporter says, in virtual time.
+//! A simulation that compares the exporter with the truth, in virtual time.
 //!
-//! Two or three schedulers follow the reference protocol on one SQLite store whose clock is virtual, with random pauses,
-//! freezes, crashes, steps of their own clocks and outages of the store. Several exporters watch them, each through
-//! another view of the same tables, with scrape gaps, failed reads and restarts. An oracle beside them keeps its own
-//! account of who holds the lease, what was planned and what is due, from what the schedulers did and not from the
-//! store, and checks every scrape:
+//! Two or three schedulers follow the reference protocol on one SQLite store with a virtual clock. They pause, freeze and
+//! crash at random, their own clocks are stepped, and the store has outages. Several exporters read the same tables, each
+//! with other columns, with scrape gaps, failed reads and restarts. An oracle records who holds the lease, what was planned
+//! and what is due, from the actions of the schedulers and not from the store. It checks every scrape:
 //!
-//! * `active`: progress truly happened under the epoch in force within `stall_after`;
-//! * `stalled`: it truly did not, and work was due for longer than that;
-//! * `idle`: someone holds the lease, and nothing was due for longer than that;
-//! * `no_leader`: nobody held it;
-//! * `unknown`: only for a reason that the story gives;
-//! * ages: the truth lies within the bounds;
-//! * never two winners of one epoch, epochs strictly grow, no fenced write lands, each occurrence is planned once.
+//! * `active`: there was progress under the epoch in force within `stall_after`;
+//! * `stalled`: there was none, and work was due for longer than that;
+//! * `idle`: the lease has a holder, and no work was due for longer than that;
+//! * `no_leader`: the lease has no holder;
+//! * `unknown`: only for a reason that the view of this exporter allows;
+//! * ages: the true age is within the bounds;
+//! * an epoch has one holder, epochs grow strictly, a fenced write has no effect, each occurrence is planned once.
 //!
-//! A failing seed is printed: `SIMULATION_SEED=42 cargo test --test simulation` replays it alone, and
-//! `SIMULATION_SEEDS=100000` tries more of them.
+//! The seed of a failed run is printed. `SIMULATION_SEED=42 cargo test --test simulation` repeats it alone, and
+//! `SIMULATION_SEEDS=100000` runs more seeds.
 //!
 //! # Mutations
-//! A simulation that notices nothing proves nothing. [`mutations`] breaks one rule at a time, of the protocol, of an
-//! exporter's view, or of what an exporter does with what it saw, and demands that the oracle notices each. Those that
-//! break the exporter's own source are listed, with what noticed them, in `mutations/source.txt` beside this file;
-//! `tests/simulation/mutations/run` tries them all again.
-#![allow(
-    clippy::unwrap_used,
-    clippy::panic,
-    clippy::print_stdout,
-    reason = "a test ends at the first thing that is wrong"
-)]
-#![allow(unreachable_pub, reason = "the modules of a test have nobody outside to keep apart from")]
+//! [`mutations`] breaks one rule at a time, of the protocol, of an exporter's view, or of the evaluation, and requires that
+//! the oracle notices. Mutations of the exporter's source code are listed in `mutations/source.txt`;
+//! `tests/simulation/mutations/run` tries them all, every night in CI.
+#![allow(clippy::unwrap_used, clippy::panic, clippy::print_stdout, reason = "a test ends at the first error")]
+#![allow(unreachable_pub, reason = "a test binary has no public API")]
 
 mod exporter;
 mod mutations;
@@ -42,7 +35,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use world::{Script, World};
 
-/// What the seeds are tried with unless the environment says otherwise.
+/// The default number of seeds.
 const SEEDS: u64 = 2_000;
 
 fn from_environment(name: &str) -> Option<u64> {
@@ -50,17 +43,17 @@ fn from_environment(name: &str) -> Option<u64> {
 }
 
 #[test]
-fn what_the_exporter_says_is_true_in_every_story() {
+fn every_status_is_true_for_every_seed() {
     if let Some(seed) = from_environment("SIMULATION_SEED") {
         let mut world = World::new(seed, Script::default());
         let result = world.run();
-        println!("{}", world.diary());
-        result.unwrap_or_else(|lie| panic!("seed {seed}: {lie}"));
+        println!("{}", world.log());
+        result.unwrap_or_else(|error| panic!("seed {seed}: {error}"));
         return;
     }
     let seeds = from_environment("SIMULATION_SEEDS").unwrap_or(SEEDS);
     let next = AtomicU64::new(0);
-    let seen = Mutex::new(BTreeMap::new());
+    let verdicts = Mutex::new(BTreeMap::new());
     std::thread::scope(|scope| {
         for _ in 0..std::thread::available_parallelism().map_or(2, usize::from) {
             scope.spawn(|| {
@@ -70,21 +63,23 @@ fn what_the_exporter_says_is_true_in_every_story() {
                         return;
                     }
                     let mut world = World::new(seed, Script::default());
-                    if let Err(lie) = world.run() {
+                    if let Err(error) = world.run() {
                         next.store(u64::MAX / 2, Ordering::Relaxed);
-                        panic!("{lie}\nreplay it: SIMULATION_SEED={seed} cargo test --test simulation -- --nocapture");
+                        panic!(
+                            "{error}\nto repeat it: SIMULATION_SEED={seed} cargo test --test simulation -- --nocapture"
+                        );
                     }
-                    let mut seen = seen.lock().unwrap();
+                    let mut totals = verdicts.lock().unwrap();
                     for (verdict, count) in world.oracle.verdicts {
-                        *seen.entry(verdict).or_insert(0) += count;
+                        *totals.entry(verdict).or_insert(0) += count;
                     }
                 }
             });
         }
     });
-    let seen = seen.into_inner().unwrap();
-    println!("{seeds} seeds: {seen:#?}");
-    // A story in which something never happens proves nothing of it.
+    let verdicts = verdicts.into_inner().unwrap();
+    println!("{seeds} seeds: {verdicts:#?}");
+    // Runs without a verdict prove nothing about it.
     for verdict in [
         "active progressing",
         "idle nothing_due",
@@ -99,6 +94,6 @@ fn what_the_exporter_says_is_true_in_every_story() {
         "unknown observation_gap",
         "unknown store_timeout",
     ] {
-        assert!(seen.contains_key(verdict), "no story led to {verdict}: {seen:#?}");
+        assert!(verdicts.contains_key(verdict), "no run led to {verdict}: {verdicts:#?}");
     }
 }

@@ -1,4 +1,4 @@
-//! One rule broken at a time: the oracle must notice each.
+//! Mutations of the protocol and of the exporter, one rule each. The oracle must notice every one.
 
 use std::borrow::Cow;
 
@@ -7,11 +7,11 @@ use lease_protocol::sqlite::Statements;
 use crate::exporter::Mistake;
 use crate::world::{Script, World};
 
-/// A mutation that is not noticed within so many stories is not noticed.
-const STORIES: u64 = 400;
+/// How many runs a mutation has to be noticed.
+const RUNS: u64 = 400;
 
 fn noticed(script: &Script) -> Option<(u64, String)> {
-    (0..STORIES).find_map(|seed| World::new(seed, script.clone()).run().err().map(|lie| (seed, lie)))
+    (0..RUNS).find_map(|seed| World::new(seed, script.clone()).run().err().map(|error| (seed, error)))
 }
 
 fn protocol(change: impl FnOnce(&mut Statements)) -> Script {
@@ -82,8 +82,8 @@ fn a_protocol_without_one_of_its_rules_is_noticed() {
         ),
     ];
     for (rule, script) in mutations {
-        let (seed, lie) = noticed(&script).unwrap_or_else(|| panic!("nobody noticed: {rule}"));
-        println!("{rule}\n    noticed in story {seed}: {}", lie.chars().take(100).collect::<String>());
+        let (seed, error) = noticed(&script).unwrap_or_else(|| panic!("not noticed: {rule}"));
+        println!("{rule}\n    noticed with seed {seed}: {}", error.chars().take(100).collect::<String>());
     }
 }
 
@@ -102,7 +102,23 @@ fn an_exporter_that_makes_a_mistake_is_noticed() {
         Mistake::TakesTheFirstSightForProgress,
     ] {
         let script = Script { mistake, ..Script::default() };
-        let (seed, lie) = noticed(&script).unwrap_or_else(|| panic!("nobody noticed: {mistake:?}"));
-        println!("{mistake:?}\n    noticed in story {seed}: {}", lie.chars().take(100).collect::<String>());
+        let (seed, error) = noticed(&script).unwrap_or_else(|| panic!("not noticed: {mistake:?}"));
+        println!("{mistake:?}\n    noticed with seed {seed}: {}", error.chars().take(100).collect::<String>());
+    }
+}
+
+/// The text of each mutation of the source code must occur once, or `mutations/run` cannot apply it.
+#[test]
+fn every_mutation_of_the_source_code_applies_to_exactly_one_place() {
+    let mutations = include_str!("mutations/source.txt");
+    let lines: Vec<_> = mutations.lines().filter(|line| !line.starts_with('#')).collect();
+    for mutation in lines.join("\n").trim().split("\n\n") {
+        let [file, before, after, _rule] = mutation.lines().map(str::trim).collect::<Vec<_>>()[..] else {
+            panic!("not four lines:\n{mutation}")
+        };
+        let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join(file);
+        let source = std::fs::read_to_string(&path).unwrap();
+        assert_eq!(source.matches(before).count(), 1, "{file}: {before}");
+        assert_ne!(before, after, "{file}");
     }
 }

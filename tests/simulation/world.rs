@@ -1,4 +1,4 @@
-//! The schedulers, their store, and what befalls them.
+//! The schedulers, their store, and the faults that happen to them.
 
 use std::fmt::Write;
 use std::time::Duration;
@@ -11,19 +11,19 @@ use lease_protocol::{
 use rusqlite::Connection;
 
 use crate::exporter::{Exporter, Mistake, VIEWS};
-use crate::oracle::{Deed, Oracle};
+use crate::oracle::{Action, Oracle};
 use crate::random::Random;
 
 pub const LEASE: &str = "retention";
 pub const TTL: Duration = Duration::from_secs(3);
 pub const STALL_AFTER: Duration = Duration::from_secs(20);
 const LENGTH: Duration = Duration::from_secs(240);
-/// When a story begins, in Unix milliseconds on the store's clock.
+/// The start of a run, in Unix milliseconds on the store's clock.
 const START: i64 = 1_800_000_000_000;
-/// The same moment on everyone else's monotonic clock.
-const BEGINNING: Duration = Duration::from_secs(1_000);
+/// The start of a run on all monotonic clocks.
+const START_MONOTONIC: Duration = Duration::from_secs(1_000);
 
-/// What a story is told with: the real thing, or something broken on purpose.
+/// The protocol and the exporter of a run, with or without a mutation.
 #[derive(Clone, Debug, Default)]
 pub struct Script {
     pub statements: Statements,
@@ -35,12 +35,12 @@ pub struct World {
     clock: VirtualClock,
     now: Duration,
     protocol: SqliteProtocol,
-    /// The store cannot be reached before this.
+    /// The end of the current outage.
     outage_until: Duration,
     schedulers: Vec<Process>,
     exporters: Vec<Exporter>,
     pub oracle: Oracle,
-    diary: String,
+    log: String,
     started: u64,
 }
 
@@ -48,11 +48,11 @@ pub struct World {
 struct Process {
     instance: Scheduler,
     token: HolderId,
-    /// How far its own clock is ahead.
+    /// How far the process's clock is ahead.
     clock_ahead: Duration,
-    /// It does nothing before this, like a process that was stopped.
+    /// When a paused process continues.
     paused_until: Duration,
-    /// It is gone and another process starts in its place at this time.
+    /// When another process replaces one that has ended.
     dead_until: Option<Duration>,
 }
 
@@ -66,37 +66,37 @@ impl World {
         let protocol = SqliteProtocol::with_statements(connection, script.statements);
         let mut world = Self {
             clock,
-            now: BEGINNING,
+            now: START_MONOTONIC,
             protocol,
             outage_until: Duration::ZERO,
             schedulers: Vec::new(),
             exporters: VIEWS.iter().map(|view| Exporter::new(view, script.mistake, &mut random)).collect(),
             oracle: Oracle::default(),
-            diary: String::new(),
+            log: String::new(),
             started: 0,
             random,
         };
         for _ in 0..2 + world.random.below(2) {
             let scheduler = world.scheduler();
-            // So that the exporters may be there before any of them.
-            let paused_until = BEGINNING + world.random.millis(0, 5_000);
+            // The exporters may start before the schedulers.
+            let paused_until = START_MONOTONIC + world.random.millis(0, 5_000);
             world.schedulers.push(Process { paused_until, ..scheduler });
         }
         world
     }
 
-    pub fn diary(&self) -> &str {
-        &self.diary
+    pub fn log(&self) -> &str {
+        &self.log
     }
 
-    /// Lets the story happen. The first untruth ends it.
+    /// Runs the simulation until the first error.
     pub fn run(&mut self) -> Result<(), String> {
         let end = self.now + LENGTH;
         while self.now < end {
             let step = self.random.millis(1, 250);
             self.now += step;
             self.clock.advance(step);
-            self.befall();
+            self.inject_faults();
             for at in 0..self.schedulers.len() {
                 self.step(at)?;
             }
@@ -109,15 +109,15 @@ impl World {
                     &mut self.random,
                     &mut self.oracle,
                 )? {
-                    let _ = writeln!(self.diary, "{:>9.3} {line}", self.now.as_secs_f64());
+                    let _ = writeln!(self.log, "{:>9.3} {line}", self.now.as_secs_f64());
                 }
             }
         }
         Ok(())
     }
 
-    /// What happens to the schedulers and the store, each now and then.
-    fn befall(&mut self) {
+    /// Injects random faults into the schedulers and the store.
+    fn inject_faults(&mut self) {
         if self.random.once_in(400) {
             self.outage_until = self.now + self.random.millis(100, 8_000);
             self.note(format!("the store cannot be reached until {:?}", self.outage_until));
@@ -155,21 +155,21 @@ impl World {
         }
     }
 
-    /// It is told to stop: it gives the lease back and another process starts in its place.
+    /// Stops a scheduler, which releases the lease, and replaces it at `until`.
     fn release(&mut self, at: usize, until: Duration) {
         let scheduler = &mut self.schedulers[at];
         if self.now < self.outage_until || self.now < scheduler.paused_until || scheduler.dead_until.is_some() {
             return;
         }
-        let mut link = Link {
+        let mut connection = FaultyConnection {
             store: &mut self.protocol,
             oracle: &mut self.oracle,
             token: scheduler.token.clone(),
             now: self.now,
             fault: None,
-            lie: None,
+            violation: None,
         };
-        let event = scheduler.instance.release(&mut link, self.now + scheduler.clock_ahead);
+        let event = scheduler.instance.release(&mut connection, self.now + scheduler.clock_ahead);
         scheduler.dead_until = Some(until);
         if let Some(event) = event {
             self.note(format!("scheduler {at} stops: {event}"));
@@ -192,29 +192,29 @@ impl World {
         let fault = if self.now < self.outage_until {
             Some(Fault::Unreachable)
         } else {
-            self.random.once_in(60).then_some(Fault::AnswerLost)
+            self.random.once_in(60).then_some(Fault::ResponseLost)
         };
-        let mut link = Link {
+        let mut connection = FaultyConnection {
             store: &mut self.protocol,
             oracle: &mut self.oracle,
             token: scheduler.token.clone(),
             now: self.now,
             fault,
-            lie: None,
+            violation: None,
         };
-        let events = scheduler.instance.step(&mut link, local_now);
-        let lie = link.lie;
+        let events = scheduler.instance.step(&mut connection, local_now);
+        let violation = connection.violation;
         for event in events {
             self.note(format!("scheduler {at}: {event}"));
         }
-        lie.map_or(Ok(()), Err)
+        violation.map_or(Ok(()), Err)
     }
 
     fn scheduler(&mut self) -> Process {
         self.started += 1;
         let token = HolderId::new(format!("instance-{}", self.started)).unwrap();
         let timing = Timing::new(TTL, Duration::from_secs(1)).unwrap();
-        // Now and then there is nothing to do for a while: occurrences fall due further apart than `stall_after`.
+        // In one of three processes, occurrences fall due further apart than `stall_after`.
         let enqueue_every = Duration::from_secs(if self.random.once_in(3) { 45 } else { 3 });
         let timing = timing.work_takes(self.random.millis(50, 2_500)).enqueue_every(enqueue_every).unwrap();
         Process {
@@ -227,101 +227,101 @@ impl World {
     }
 
     fn note(&mut self, what: String) {
-        let _ = writeln!(self.diary, "{:>9.3} {what}", self.now.as_secs_f64());
+        let _ = writeln!(self.log, "{:>9.3} {what}", self.now.as_secs_f64());
     }
 }
 
-/// The store as one scheduler has it at one step. What it does is told to the oracle, even where the scheduler never
-/// learns of it.
-struct Link<'a> {
+/// The connection of one scheduler to the store during one step. It reports every action to the oracle, even if the
+/// response is lost.
+struct FaultyConnection<'a> {
     store: &'a mut SqliteProtocol,
     oracle: &'a mut Oracle,
     token: HolderId,
     now: Duration,
     fault: Option<Fault>,
-    /// The first thing that the protocol should not have allowed.
-    lie: Option<String>,
+    /// The first violation of the protocol.
+    violation: Option<String>,
 }
 
 #[derive(Clone, Copy, Debug)]
 enum Fault {
-    /// Nothing reaches the store.
+    /// No request reaches the store.
     Unreachable,
-    /// What is asked is done, but the answer is lost.
-    AnswerLost,
+    /// The request is executed, but the response is lost.
+    ResponseLost,
 }
 
-impl Link<'_> {
-    fn ask<T>(
+impl FaultyConnection<'_> {
+    fn request<T>(
         &mut self,
-        ask: impl FnOnce(&mut SqliteProtocol) -> Result<T, ProtocolError>,
-        done: impl FnOnce(&T) -> Option<Deed>,
+        send: impl FnOnce(&mut SqliteProtocol) -> Result<T, ProtocolError>,
+        action: impl FnOnce(&T) -> Option<Action>,
     ) -> Result<T, ProtocolError> {
         if matches!(self.fault, Some(Fault::Unreachable)) {
             return Err(ProtocolError::Unreachable);
         }
-        let answer = ask(self.store)?;
-        if let Some(deed) = done(&answer) {
-            let judged = self.oracle.take_in(&self.token, &deed, self.now);
-            self.lie = self.lie.take().or(judged.err());
+        let response = send(self.store)?;
+        if let Some(action) = action(&response) {
+            let result = self.oracle.record(&self.token, &action, self.now);
+            self.violation = self.violation.take().or(result.err());
         }
         match self.fault {
             Some(_) => Err(ProtocolError::Unreachable),
-            None => Ok(answer),
+            None => Ok(response),
         }
     }
 }
 
-impl LeaseProtocol for Link<'_> {
+impl LeaseProtocol for FaultyConnection<'_> {
     fn store_now(&mut self) -> Result<StoreTime, ProtocolError> {
-        self.ask(LeaseProtocol::store_now, |_| None)
+        self.request(LeaseProtocol::store_now, |_| None)
     }
 
     fn acquire(&mut self, lease: &str, holder: &HolderId, ttl: Ttl) -> Result<AcquireOutcome, ProtocolError> {
-        self.ask(
+        self.request(
             |store| store.acquire(lease, holder, ttl),
-            |answer| match answer {
-                AcquireOutcome::Acquired { epoch } => Some(Deed::Acquired(epoch.get())),
+            |response| match response {
+                AcquireOutcome::Acquired { epoch } => Some(Action::Acquired(epoch.get())),
                 AcquireOutcome::HeldByAnother => None,
             },
         )
     }
 
     fn renew(&mut self, lease: &str, holder: &HolderId, epoch: Epoch, ttl: Ttl) -> Result<RenewOutcome, ProtocolError> {
-        self.ask(
+        self.request(
             |store| store.renew(lease, holder, epoch, ttl),
-            |answer| (*answer == RenewOutcome::Renewed).then_some(Deed::Renewed(epoch.get())),
+            |response| (*response == RenewOutcome::Renewed).then_some(Action::Renewed(epoch.get())),
         )
     }
 
     fn release(&mut self, lease: &str, holder: &HolderId, epoch: Epoch) -> Result<ReleaseOutcome, ProtocolError> {
-        self.ask(
+        self.request(
             |store| store.release(lease, holder, epoch),
-            |answer| (*answer == ReleaseOutcome::Released).then_some(Deed::Released(epoch.get())),
+            |response| (*response == ReleaseOutcome::Released).then_some(Action::Released(epoch.get())),
         )
     }
 
     fn enqueue(&mut self, occurrence: &Occurrence) -> Result<EnqueueOutcome, ProtocolError> {
-        // The store's clock began with the story's.
-        let due = Duration::from_millis((occurrence.due_at.unix_millis() - START).unsigned_abs()) + BEGINNING;
-        self.ask(
+        // The store's clock starts with the run.
+        let due = Duration::from_millis((occurrence.due_at.unix_millis() - START).unsigned_abs()) + START_MONOTONIC;
+        self.request(
             |store| store.enqueue(occurrence),
-            |answer| (*answer == EnqueueOutcome::Enqueued).then_some(Deed::Enqueued(occurrence.key.clone(), due)),
+            |response| (*response == EnqueueOutcome::Enqueued).then_some(Action::Enqueued(occurrence.key.clone(), due)),
         )
     }
 
     fn next_due(&mut self, lease: &str) -> Result<Option<Occurrence>, ProtocolError> {
-        self.ask(|store| store.next_due(lease), |_| None)
+        self.request(|store| store.next_due(lease), |_| None)
     }
 
     fn plan(&mut self, key: &str, lease: &str, holder: &HolderId, epoch: Epoch) -> Result<PlanOutcome, ProtocolError> {
-        self.ask(
+        self.request(
             |store| store.plan(key, lease, holder, epoch),
-            |answer| (*answer == PlanOutcome::Planned).then(|| Deed::Planned(key.to_owned(), epoch.get())),
+            |response| (*response == PlanOutcome::Planned).then(|| Action::Planned(key.to_owned(), epoch.get())),
         )
     }
 
     fn read(&mut self, lease: &str) -> Result<LeaseSnapshot, ProtocolError> {
-        self.ask(|store| store.read(lease), |_| None)
+        self.request(|store| store.read(lease), |_| None)
     }
 }

@@ -26,7 +26,7 @@ pub(super) struct ReadEvent {
 /// exceeds the interval is followed by the next one without a pause.
 pub(super) fn read_sources(observer: &Observer, every: Option<Duration>) -> mpsc::Receiver<ReadEvent> {
     let (sender, receiver) = mpsc::channel(16);
-    for (source, (_, observer)) in observer.apart().enumerate() {
+    for (source, (_, observer)) in observer.per_source().enumerate() {
         tokio::spawn(read_source(source, observer, every, sender.clone()));
     }
     receiver
@@ -57,7 +57,7 @@ async fn read_source(source: usize, observer: Observer, every: Option<Duration>,
 
 /// Reads every source once, and returns the readings in the order of the configuration.
 pub(super) async fn read_once(observer: &Observer) -> Vec<Arc<CachedReading>> {
-    let names: Vec<_> = observer.apart().map(|(name, _)| DisplayName(name).to_string()).collect();
+    let names: Vec<_> = observer.per_source().map(|(name, _)| DisplayName(name).to_string()).collect();
     let progress = ProgressLine::start("reading", names.iter().cloned());
     let mut readings = vec![None; names.len()];
     let mut events = read_sources(observer, None);

@@ -148,7 +148,7 @@ struct SourceReading {
 impl SourceReadings {
     fn new(observer: &Observer) -> Self {
         let source = |name: &str| SourceReading { name: DisplayName(name).to_string(), latest: None, began: None };
-        Self(observer.apart().map(|(name, _)| source(name)).collect())
+        Self(observer.per_source().map(|(name, _)| source(name)).collect())
     }
 
     /// Records an event, and returns the snapshot if a reading has ended.

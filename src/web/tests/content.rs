@@ -114,7 +114,7 @@ impl Content for Fake {
             std::future::pending::<()>().await;
         }
         let (history, at) = (History::default(), Duration::ZERO);
-        let reading = |snapshot| Arc::new(CachedReading::new(Arc::new(snapshot), history.clone(), at));
+        let reading = |snapshot| Arc::new(CachedReading::new(Arc::new(snapshot), history.clone(), at, Arc::default()));
         let snapshots = snapshots::all();
         match sources {
             SourceSelection::All => Ok(snapshots.into_iter().map(reading).collect()),
