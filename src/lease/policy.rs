@@ -1,4 +1,4 @@
-//! The limits that a person set for a lease, and what holds for a whole source.
+//! The policy of a lease and the rules of a source.
 
 use std::fmt;
 use std::sync::Arc;
@@ -67,7 +67,7 @@ impl FromIterator<Alert> for AlertSet {
     }
 }
 
-/// What is known of when work falls due, where the store does not say.
+/// When work falls due, for a store that does not report due work.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Work {
     /// Nothing.
@@ -79,14 +79,14 @@ pub enum Work {
     Cadence(Duration),
 }
 
-/// The limits that a person set for a lease.
+/// The limits and alerts that are configured for a lease.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Policy {
     /// How long due work may stand still before it counts as stalled.
     pub stall_after: Duration,
     /// How long the oldest due work may wait even while other work moves; off by default.
     pub overdue_after: Option<Duration>,
-    /// What is known of when work falls due, where the store does not say.
+    /// When work falls due, for a store that does not report due work.
     pub work: Work,
     /// The alerts enabled for the lease.
     pub alerts: AlertSet,
@@ -103,16 +103,16 @@ impl Default for Policy {
     }
 }
 
-/// Gives the policy of a lease by its name, and names the leases that must be there.
+/// The policies of the leases of one source.
 pub trait Policies: fmt::Debug + Send + Sync {
     /// The policy of a lease of this source.
     fn policy(&self, lease: &str) -> Arc<Policy>;
 
-    /// Leases that keep their state even before they were ever seen.
+    /// The leases that the configuration names. They have a status even without a record.
     fn expected_leases(&self) -> Vec<Arc<str>>;
 }
 
-/// What holds for a whole source.
+/// The settings that apply to all leases of a source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rules {
     /// What holding a lease means here.
@@ -121,7 +121,7 @@ pub struct Rules {
     pub clock: Clock,
     /// How far the clocks involved may differ.
     pub clock_skew: Duration,
-    /// How many leases are kept in mind at the most.
+    /// The maximum number of tracked leases.
     pub max_leases: usize,
     /// How coarse the times of a renewal are: two that differ by no more are the same renewal. Zero where they are
     /// stored; more where a store only tells how much of a time to live is left.
@@ -131,10 +131,10 @@ pub struct Rules {
 impl Rules {
     /// The default of `clock_skew`.
     pub const CLOCK_SKEW: Duration = Duration::from_secs(2);
-    /// Stored times are rounded; two that differ by less than this do not contradict each other.
+    /// The rounding of stored times. Two times that differ by less do not contradict each other.
     pub const RESOLUTION: Duration = Duration::from_millis(10);
     /// The default of `max_leases`.
     pub const MAX_LEASES: usize = 10_000;
-    /// How many records of one lease are looked at.
+    /// The maximum number of records of one lease.
     pub const MAX_MEMBERS: usize = 1_000;
 }

@@ -11,7 +11,7 @@ use super::label::{Authority, Reason};
 use super::policy::{Policy, Rules, Work};
 use super::status::Status;
 
-/// A duration as people read it: no more exact than it need be.
+/// A duration for people, rounded to at most two units.
 #[derive(Clone, Copy, Debug)]
 pub struct Readable(pub Duration);
 
@@ -26,7 +26,7 @@ impl Display for Readable {
             0 => Duration::from_millis(u64::from(self.0.subsec_millis())),
             _ if seconds < HOUR => Duration::from_secs(seconds),
             _ if seconds < 24 * HOUR => Duration::from_secs(seconds - seconds % 60),
-            // Days, for nobody counts in months of 30.44 of them.
+            // The months of `humantime` have 30.44 days, so longer durations are shown in days.
             _ => {
                 let (days, hours) = (seconds / (24 * HOUR), seconds / HOUR % 24);
                 return f.pad(&if hours == 0 { format!("{days}d") } else { format!("{days}d{hours}h") });
@@ -116,7 +116,7 @@ fn write_holder(holder: &Holder, authority: Authority, f: &mut Formatter<'_>) ->
     }
 }
 
-/// Whether any of its times shows that a clock is wrong, and not only as exact as clocks are.
+/// Whether any age shows that a clock is wrong by more than the allowed skew.
 fn clock_is_wrong(evidence: &Evidence) -> bool {
     let of_tenure = match &evidence.authority {
         AuthorityEvidence::Holder(holder) => [Some(holder.acquired), Some(holder.renewed)],
@@ -224,7 +224,7 @@ fn because(reason: Reason, evidence: &Evidence, policy: &Policy, f: &mut Formatt
     }
 }
 
-/// What waits while nobody has the right to do it.
+/// The due work of a lease without a holder.
 fn undone(evidence: &Evidence, policy: &Policy, f: &mut Formatter<'_>) -> fmt::Result {
     in_spite_of(evidence.due, policy.work, f)?;
     match evidence.due {
@@ -239,7 +239,7 @@ fn undone(evidence: &Evidence, policy: &Policy, f: &mut Formatter<'_>) -> fmt::R
     }
 }
 
-/// What there is to do: what the store says is due, or else what the policy says.
+/// The due work that the store reports or that follows from the policy.
 fn in_spite_of(due: Due, work: Work, f: &mut Formatter<'_>) -> fmt::Result {
     match (due, work) {
         (Due::NotKnown, Work::Continuous) => f.write_str(" though there is always work to do"),
@@ -271,13 +271,13 @@ fn last_progress(evidence: &Evidence, f: &mut Formatter<'_>) -> fmt::Result {
     }
 }
 
-/// An age, saying so where only its lower bound is known.
+/// The lower bound of an age, marked "at least" if there is no upper bound.
 fn at_least(when: &EventAge) -> String {
     let lower = Readable(when.age.lower());
     if when.age.upper().is_some() { lower.to_string() } else { format!("at least {lower}") }
 }
 
-/// How much waits and for how long: "14 are due, the oldest for 7m". Nothing where nothing is known to wait.
+/// The amount and age of due work, such as "14 are due, the oldest for 7m"; empty if none is known to be due.
 fn waiting(due: Due, lead: &str, f: &mut Formatter<'_>) -> fmt::Result {
     let Due::Waiting { count, oldest, .. } = due else { return Ok(()) };
     match count {

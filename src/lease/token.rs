@@ -1,11 +1,11 @@
-//! A holder's name made safe to show.
+//! Tokens, which are shown in place of the names of holders.
 
 use std::fmt;
 
 use hmac::{Hmac, KeyInit, Mac};
 use sha2::Sha256;
 
-/// What stands for a holder wherever one is shown: the first 16 hex digits of HMAC-SHA256 of its name.
+/// The token of a holder: the first 16 hex digits of the HMAC-SHA256 of its name.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct HolderToken([u8; 16]);
 
@@ -13,7 +13,7 @@ impl HolderToken {
     /// The 16 digits.
     #[must_use]
     pub fn as_str(&self) -> &str {
-        // Only hex digits are ever put in.
+        // The bytes are ASCII hex digits.
         std::str::from_utf8(&self.0).unwrap_or_default()
     }
 
@@ -36,7 +36,7 @@ impl fmt::Display for HolderToken {
     }
 }
 
-/// The key that makes tokens: the same in every replica if they are to agree.
+/// The key of the HMAC. Replicas with the same key show the same tokens.
 #[derive(Clone)]
 pub struct TokenKey(Hmac<Sha256>);
 
@@ -65,7 +65,7 @@ impl TokenKey {
     }
 }
 
-/// Two keys are the same if they make the same tokens; what they are made of cannot be compared.
+/// Keys are compared by a token, because the secret is not kept.
 impl PartialEq for TokenKey {
     fn eq(&self, other: &Self) -> bool {
         self.token("") == other.token("")
