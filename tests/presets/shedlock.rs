@@ -92,7 +92,7 @@ fn times_of_another_zone_are_read_by_the_zone_that_is_declared() {
     }
 }
 
-/// An application in Tokyo writes UTC into a TIMESTAMP column. The server reads it as Tokyo time, and returns the written
+/// An application in Tokyo writes UTC into a TIMESTAMP column. The server reads it as Tokyo time and returns the written
 /// value only in Tokyo sessions.
 #[test]
 fn utc_written_from_a_session_of_another_zone_reads_right_in_that_zone_alone() {
