@@ -11,14 +11,14 @@ use crate::harness::process::{Process, command};
 use crate::harness::store::{active, folder, reference};
 use crate::harness::{Exporter, run};
 
-/// The exit codes that the help of a command names.
+/// The exit codes in the help of a command.
 fn named(of: &str) -> BTreeSet<i32> {
     let help = help(of, "--help");
     let codes = help.split("\nExit codes:\n").nth(1).unwrap_or_else(|| panic!("{of}: {help}"));
     codes.lines().filter_map(|line| line.split_whitespace().next()?.parse().ok()).collect()
 }
 
-/// A configuration with one active lease, and whatever follows.
+/// A configuration with one active lease and further lines.
 fn config(folder: &Path, more: &str) -> String {
     let database = folder.join("scheduler.db");
     if !database.exists() {
@@ -31,7 +31,7 @@ fn config(folder: &Path, more: &str) -> String {
 const GONE: &str = "  - name: gone\n    store: sqlite://gone.db\n    preset: reference\n";
 const ABSENT: &str = "leases:\n  - match: { lease: another }\n";
 
-/// Runs a command with its output lost, as on a disk that is full.
+/// Runs a command whose output fails, as on a full disk.
 fn with_full_output(arguments: &[&str]) -> Option<i32> {
     let mut shell = std::process::Command::new("sh");
     shell.args(["-c", "exec \"$@\" >/dev/full", "sh"]).arg(crate::harness::process::program()).args(arguments);
@@ -76,7 +76,7 @@ fn every_exit_code_that_a_command_names_occurs_and_no_other() {
     }
 }
 
-/// One that is told to end, one that is told twice, and one that misses what it should show.
+/// A demo that is stopped, a demo that is stopped twice, and a demo that misses a state.
 fn demo() -> BTreeSet<i32> {
     let folder = folder();
     let start = |more: &[&str]| {
@@ -93,7 +93,7 @@ fn demo() -> BTreeSet<i32> {
     let mut codes = BTreeSet::new();
     codes.extend(told(&[Signal::TERM]));
     codes.extend(told(&[Signal::TERM, Signal::INT]));
-    // What that one left behind is not what the next one makes.
+    // The files of the stopped demo are not those of the next one.
     for left in std::fs::read_dir(folder.path()).unwrap().flatten() {
         std::fs::remove_dir_all(left.path()).unwrap();
     }
@@ -101,7 +101,7 @@ fn demo() -> BTreeSet<i32> {
     codes
 }
 
-/// Hides the store, by which the exporter reads it, until what should be shown was missed.
+/// Hides the store from the exporter until the demo has missed a state.
 fn misses(folder: &Path, demo: Process) -> Option<i32> {
     let mount = crate::harness::eventually("the demo's store", || {
         let mut folders = std::fs::read_dir(folder).unwrap().flatten().map(|entry| entry.path().join("mount"));

@@ -5,10 +5,10 @@ use std::fs;
 use crate::harness::process::{Finished, Process, command};
 use crate::harness::{repository, run};
 
-/// Every command; the program itself is none.
+/// All commands.
 pub(super) const COMMANDS: [&str; 8] = ["", "status", "check", "presets", "demo", "scheduler", "completions", "man"];
 
-/// The help of a command; long or short.
+/// The long or short help of a command.
 pub(super) fn help(of: &str, flag: &str) -> String {
     let arguments: Vec<_> = [of, flag].into_iter().filter(|argument| !argument.is_empty()).collect();
     let help = run(&arguments);
@@ -41,7 +41,7 @@ fn help_fits_a_narrow_terminal_and_is_at_most_a_hundred_columns_wide() {
             asked.env("COLUMNS", columns);
             let Finished { stdout, .. } = Process::start(asked).finish();
             for line in stdout.lines() {
-                // A word that cannot be broken, such as what is to be typed, may be wider.
+                // An unbreakable word, such as an example, may be wider.
                 let can_be_broken = line.trim().contains("  ") || line.trim().split(' ').count() > 3;
                 let typed = line.trim().contains("lease-exporter ");
                 assert!(line.chars().count() <= widest || !can_be_broken || typed, "{of}, {columns}: {line}");

@@ -10,7 +10,7 @@ use crate::harness::terminal::Size;
 use crate::harness::{Terminal, run};
 use crate::servers::program as find;
 
-/// The page of a command.
+/// The manual page of a command.
 fn page(of: &str) -> String {
     let page = run(&["man", of][..if of.is_empty() { 1 } else { 2 }]);
     assert_eq!(page.code, Some(0), "{}", page.all());
@@ -85,7 +85,7 @@ fn all_pages_are_written_under_the_file_names_of_man() {
     assert_eq!(fs::read_dir(&into).unwrap().count(), COMMANDS.len());
 }
 
-/// The script for a shell, in a file of this name.
+/// Writes the completion script of a shell into a file.
 fn script(folder: &std::path::Path, shell: &str, name: &str) -> String {
     let script = run(&["completions", shell]);
     assert_eq!(script.code, Some(0), "{}", script.all());
@@ -94,7 +94,7 @@ fn script(folder: &std::path::Path, shell: &str, name: &str) -> String {
     path.display().to_string()
 }
 
-/// What is typed, and what stands there once Tab was pressed.
+/// Typed texts, and the line after Tab.
 const COMPLETED: [(&str, &str); 8] = [
     ("lease-exporter sta", "lease-exporter status "),
     ("lease-exporter --web.c", "lease-exporter --web.config.file"),
@@ -106,7 +106,7 @@ const COMPLETED: [(&str, &str); 8] = [
     ("lease-exporter check --config.file=expo", "lease-exporter check --config.file=exporter.yml"),
 ];
 
-/// Types each of them in a shell that was told to complete, in a folder with a file.
+/// Types each text in a shell with the completion script, in a folder with a file.
 fn completes(shell: &str, arguments: &[&str], told: &str) {
     let folder = folder();
     fs::write(folder.path().join("exporter.yml"), "").unwrap();

@@ -17,14 +17,14 @@ fn one_source(folder: &Path) -> String {
         .to_owned()
 }
 
-/// It failed with this exit code, said this and nothing else.
+/// Checks the exit code and the exact standard error.
 fn fails(finished: &Finished, code: i32, message: &str) {
     assert_eq!(finished.stderr.trim_end(), message.trim_end());
     assert_eq!(finished.stdout, "");
     assert_eq!(finished.code, Some(code));
 }
 
-/// It failed to serve with this exit code, and logged these errors as JSON and nothing else.
+/// Checks the exit code and the errors in the JSON log of a failed start.
 fn logs(finished: &Finished, code: i32, errors: &[String]) {
     let lines = finished.stderr.lines().map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap());
     let told: Vec<_> = lines.filter(|line| line["level"] == "error").collect();
@@ -157,7 +157,7 @@ fn all_errors_of_a_configuration_are_reported_at_once_with_their_lines() {
         assert!(checked.stderr.contains(&format!("\n{path}:{line}")), "{}", checked.stderr);
     }
     assert_eq!((checked.code, checked.stdout.as_str(), checked.stderr.lines().count()), (Some(3), "", 4));
-    // The exporter itself logs each of them.
+    // The exporter logs each error.
     let faults: Vec<_> =
         checked.stderr.lines().map(|line| line.trim_start_matches("lease-exporter: ").to_owned()).collect();
     logs(&run(&[&config, "--log.format=json"]), 3, &faults);

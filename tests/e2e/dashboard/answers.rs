@@ -10,15 +10,15 @@ use super::grafana::{Choice, interpolated};
 use crate::harness::{PATIENCE, now};
 use crate::servers::{Labels, PrometheusApi};
 
-/// The step that a graph of a few minutes has, in seconds.
+/// The step of a graph of a few minutes in seconds.
 const STEP: u32 = 5;
 
-/// What the demo alone has nothing to say of, because nothing is configured there that it would show. The hard lease has
-/// both, so these queries are answered too.
+/// Panels without data in the demo, which does not configure what they show. The lease with the special name has both,
+/// so these queries have results too.
 const NOT_CONFIGURED_IN_THE_DEMO: [(&str, &str); 2] =
     [("How long the oldest due work has waited", "B"), ("Enabled alerts", "A")];
 
-/// The series of a query, as its panel would get them.
+/// The series that a panel gets for a query.
 fn answer(api: PrometheusApi, query: &Query<'_>, source: Choice<'_>, lease: Choice<'_>) -> Vec<Labels> {
     let expression = interpolated(query.expression(), source, lease, STEP, SCRAPE);
     if query.is_instant() {
@@ -29,7 +29,7 @@ fn answer(api: PrometheusApi, query: &Query<'_>, source: Choice<'_>, lease: Choi
     series.into_iter().map(|series| series.labels).collect()
 }
 
-/// Waits until each query has been answered with something, for this choice, and gives the answers.
+/// Waits until each query has a result for the chosen variables, and returns the results.
 fn answers<'a>(
     api: PrometheusApi,
     dashboard: &'a Dashboard,
@@ -41,7 +41,7 @@ fn answers<'a>(
     waiting.retain(|query| !but.contains(&(query.panel, query.letter())));
     let mut answered = Vec::new();
     let until = now() + PATIENCE;
-    // What happens in the demo only now and then is there then.
+    // By then, rare events of the demo have happened.
     while !waiting.is_empty() {
         let (with, without): (Vec<_>, Vec<_>) = waiting
             .into_iter()
@@ -59,7 +59,7 @@ fn answers<'a>(
     answered
 }
 
-/// The values of a label in answers.
+/// The values of a label in results.
 fn values<'a>(answers: &'a [(Query<'_>, Vec<Labels>)], label: &str) -> BTreeSet<&'a str> {
     let all = answers.iter().flat_map(|(_, series)| series);
     all.filter_map(|labels| labels.get(label)).map(String::as_str).collect()
@@ -95,7 +95,7 @@ fn every_query_is_answered_of_what_was_chosen_and_of_nothing_else() {
     let both = of(Choice::These(&[DEMO.0, HARD.0]), Choice::These(&[DEMO.1, HARD.1]), &[]);
     assert_eq!(values(&both, "lease"), BTreeSet::from([DEMO.1, HARD.1]));
 
-    // What can be chosen: of one source, its leases alone.
+    // The choices of the lease variable are the leases of the chosen source.
     let offered = dashboard.choices().into_iter().map(|(series, label)| {
         let expression = interpolated(series, Choice::These(&[HARD.0]), Choice::All, STEP, SCRAPE);
         let rows = world.api().query(&expression);
@@ -105,14 +105,14 @@ fn every_query_is_answered_of_what_was_chosen_and_of_nothing_else() {
     let expected = [("source", names(&[DEMO.0, HARD.0])), ("lease", names(&[DECOY, HARD.1]))];
     assert_eq!(offered.collect::<Vec<_>>(), expected);
 
-    // One exporter sees the stall, and the other does not see the store.
+    // One exporter reports the stall, and the other cannot reach the store.
     let table = dashboard.panel("Leases, worst first");
     let expression = interpolated(table.query("A").expression(), Choice::All, Choice::These(&[HARD.1]), STEP, SCRAPE);
     let rows = world.api().query(&expression);
     let said: Vec<_> = rows.iter().map(|row| (row.labels["reason"].as_str(), row.value)).collect();
     assert_eq!(said, [("no_progress", 5.0)]);
 
-    // The stall's alert is enabled there, and what would fire besides is not.
+    // The alert of the stall is enabled, and the other pending alerts are not.
     let alerts = dashboard.panel("What would fire, and what does");
     let expression = interpolated(alerts.query("A").expression(), Choice::All, Choice::All, STEP, SCRAPE);
     let fires = world.api().query(&format!("({expression}) == 2"));

@@ -4,10 +4,10 @@ use serde_json::Value;
 
 use crate::harness::contents;
 
-/// The file as a whole.
+/// The dashboard file.
 pub(super) struct Dashboard(Value);
 
-/// One panel that draws something, so not a row.
+/// A panel that is not a row.
 pub(super) struct Panel<'a>(&'a Value);
 
 /// One query of a panel.
@@ -21,23 +21,23 @@ pub(super) fn file(name: &str) -> String {
     contents(&format!("deploy/grafana/{name}"))
 }
 
-/// The text of a field that has to be there.
+/// The text of a required field.
 pub(super) fn text<'a>(json: &'a Value, field: &str) -> &'a str {
     json[field].as_str().unwrap_or_else(|| panic!("no {field} in {json}"))
 }
 
-/// The entries of a list that has to be there.
+/// The entries of a required list.
 pub(super) fn list<'a>(json: &'a Value, field: &str) -> &'a [Value] {
     json[field].as_array().unwrap_or_else(|| panic!("no {field} in {json}"))
 }
 
 impl Dashboard {
-    /// The one that is shipped.
+    /// The shipped dashboard.
     pub(super) fn shipped() -> Self {
         Self(serde_json::from_str(&file("lease-exporter.json")).unwrap())
     }
 
-    /// All of it.
+    /// The JSON.
     pub(super) fn json(&self) -> &Value {
         &self.0
     }
@@ -52,7 +52,7 @@ impl Dashboard {
         self.boxes().iter().filter(|panel| panel["type"] != "row").map(Panel).collect()
     }
 
-    /// The panel of this title.
+    /// The panel with a title.
     pub(super) fn panel(&self, title: &str) -> Panel<'_> {
         let found = self.panels().into_iter().find(|panel| panel.title() == title);
         found.unwrap_or_else(|| panic!("no panel {title:?}"))
@@ -63,7 +63,7 @@ impl Dashboard {
         self.panels().iter().flat_map(Panel::queries).collect()
     }
 
-    /// What the variables that have a query take their values from: the series, and the label.
+    /// The series and the label of each variable with a query.
     pub(super) fn choices(&self) -> Vec<(&str, &str)> {
         let queries = self.variables().iter().filter(|variable| variable["type"] == "query");
         let parts = queries.map(|variable| {
@@ -73,66 +73,66 @@ impl Dashboard {
         parts.map(|parts| parts.expect("label_values(series, label)")).collect()
     }
 
-    /// The variables, as the file has them.
+    /// The variables in the file.
     pub(super) fn variables(&self) -> &[Value] {
         list(&self.0["templating"], "list")
     }
 }
 
 impl<'a> Panel<'a> {
-    /// All of it.
+    /// The JSON.
     pub(super) fn json(&self) -> &'a Value {
         self.0
     }
 
-    /// What it is called.
+    /// The title.
     pub(super) fn title(&self) -> &'a str {
         text(self.0, "title")
     }
 
-    /// What draws it.
+    /// The type of the visualization.
     pub(super) fn kind(&self) -> &'a str {
         text(self.0, "type")
     }
 
-    /// What it asks.
+    /// The queries.
     pub(super) fn queries(&self) -> Vec<Query<'a>> {
         list(self.0, "targets").iter().map(|json| Query { panel: self.title(), json }).collect()
     }
 
-    /// The query of this letter.
+    /// The query with a reference ID.
     pub(super) fn query(&self, letter: &str) -> Query<'a> {
         self.queries().into_iter().find(|query| query.letter() == letter).unwrap()
     }
 
-    /// What is said of single series or columns.
+    /// The overrides of series and columns.
     pub(super) fn overrides(&self) -> &'a [Value] {
         list(&self.0["fieldConfig"], "overrides")
     }
 }
 
 impl<'a> Query<'a> {
-    /// The query as a whole.
+    /// The JSON of the query.
     pub(super) fn json(&self) -> &'a Value {
         self.json
     }
 
-    /// By what letter the panel refers to it.
+    /// The reference ID.
     pub(super) fn letter(&self) -> &'a str {
         text(self.json, "refId")
     }
 
-    /// What it asks, with variables in it.
+    /// The expression with variables.
     pub(super) fn expression(&self) -> &'a str {
         text(self.json, "expr")
     }
 
-    /// Whether it asks for now alone.
+    /// Whether it is an instant query.
     pub(super) fn is_instant(&self) -> bool {
         self.json["instant"] == true
     }
 
-    /// The labels that its legend names.
+    /// The labels in the legend.
     pub(super) fn named_labels(&self) -> Vec<&'a str> {
         let legend = self.json["legendFormat"].as_str().unwrap_or_default();
         legend.split("{{").skip(1).filter_map(|rest| rest.split("}}").next()).collect()

@@ -11,15 +11,15 @@ use crate::servers::{Prometheus, PrometheusApi};
 
 /// The source and the lease of the demo.
 pub(super) const DEMO: (&str, &str) = ("documents", "retention-planning");
-/// A source and a lease that would mean something else to a regular expression.
+/// A source and a lease with special characters of regular expressions.
 pub(super) const HARD: (&str, &str) = ("jobs.eu", r"plan+[2]|(x)$\");
-/// What the hard lease would match, were it not escaped.
+/// A name that the unescaped name of the lease matches.
 pub(super) const DECOY: &str = "plan2";
 
-/// How often it is scraped, in seconds.
+/// The scrape interval in seconds.
 pub(super) const SCRAPE: u32 = 1;
 
-/// All of it, ended with its guard.
+/// The environment, which ends when the guard is dropped.
 pub(super) struct Environment {
     prometheus: Prometheus,
     _demo: Process,
@@ -29,8 +29,8 @@ pub(super) struct Environment {
 }
 
 impl Environment {
-    /// Starts it. The hard lease is held by a scheduler whose work is frozen; one exporter sees that, another does not
-    /// find the store.
+    /// Starts the environment. The lease with the special name is held by a scheduler with frozen work. One exporter
+    /// reports that, and another cannot reach the store.
     pub(super) fn start() -> Self {
         let folder = folder();
         let store = folder.path().join("jobs.db");
@@ -58,7 +58,7 @@ impl Environment {
         Self { prometheus, _demo: demo, _scheduler: scheduler, _exporters: exporters, _folder: folder }
     }
 
-    /// The Prometheus that has seen it.
+    /// The Prometheus that scrapes the exporters.
     pub(super) fn api(&self) -> PrometheusApi {
         self.prometheus.api()
     }
@@ -82,7 +82,7 @@ fn scraping(targets: &[SocketAddr]) -> String {
     )
 }
 
-/// The rules that are shipped, but that nothing has to last.
+/// The shipped rules without their `for` durations.
 fn impatient_rules() -> String {
     let rules = contents("alerts/lease.rules.yaml");
     let impatient: String = rules

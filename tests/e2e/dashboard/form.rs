@@ -8,10 +8,10 @@ use serde_json::Value;
 use super::document::{Dashboard, file, list, text};
 use crate::harness::contents;
 
-/// What the variables stand for when everything is chosen: every name, also of leases that come later.
+/// The value of variables if everything is chosen. It also matches later leases.
 pub(super) const ALL_VALUE: &str = ".+";
 
-/// Those that come with Grafana itself.
+/// The panel types that Grafana includes.
 const PLUGINS: [&str; 5] = ["row", "stat", "state-timeline", "table", "timeseries"];
 
 #[test]
@@ -61,7 +61,7 @@ fn missing_values_are_not_drawn() {
         let defaults = &panel.json()["fieldConfig"]["defaults"];
         if ["timeseries", "state-timeline"].contains(&panel.kind()) {
             assert_eq!(defaults["custom"]["spanNulls"], false, "{}", panel.title());
-            // It would stand in the gaps of a timeline.
+            // A `noValue` text would fill the gaps of a timeline.
             assert_eq!(defaults["noValue"], Value::Null, "{}", panel.title());
         }
         for query in panel.queries() {

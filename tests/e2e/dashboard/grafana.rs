@@ -1,6 +1,6 @@
 //! Replaces variables in a query as Grafana does.
 
-/// What somebody chose of a variable that allows several values.
+/// The chosen values of a variable.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Choice<'a> {
     /// Everything: the variable's `allValue`, as it is.
@@ -9,9 +9,9 @@ pub(super) enum Choice<'a> {
     These(&'a [&'a str]),
 }
 
-/// A query with its variables replaced. `step` is in seconds.
+/// Replaces the variables of a query. `step` is in seconds.
 pub(super) fn interpolated(expression: &str, source: Choice<'_>, lease: Choice<'_>, step: u32, scrape: u32) -> String {
-    // As Grafana's documentation defines it.
+    // As defined in the documentation of Grafana.
     let rate_interval = (step + scrape).max(4 * scrape);
     expression
         .replace("$__rate_interval", &format!("{rate_interval}s"))

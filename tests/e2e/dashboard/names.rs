@@ -13,7 +13,7 @@ fn metrics(expression: &str) -> BTreeSet<String> {
     let mut words = BTreeSet::new();
     let mut rest = without_strings(expression);
     while let Some(start) = rest.find(|letter: char| letter.is_ascii_alphabetic() || letter == '_') {
-        // A unit, as of `[1d]`, is no word.
+        // A unit, as in `[1d]`, is no name.
         let is_unit = rest[..start].ends_with(|letter: char| letter.is_ascii_digit() || letter == '$');
         let word_on = &rest[start..];
         let end = word_on.find(|letter: char| !(letter.is_ascii_alphanumeric() || "_:".contains(letter)));
@@ -66,7 +66,7 @@ fn every_metric_that_a_query_names_exists() {
     assert!(recorded.contains("lease:alert_would_fire"), "{recorded:?}");
     let mut known = recorded;
     let exposed = expose::family_names().chain(SelfMetrics::NAMES);
-    // What Prometheus itself makes of a scrape, and what the client library says of a process.
+    // Series that Prometheus adds to a scrape, and metrics of the process.
     let besides = ["up", "scrape_duration_seconds", "process_cpu_seconds_total", "process_open_fds"];
     known.extend(exposed.chain(besides).chain(["process_resident_memory_bytes"]).map(str::to_owned));
     let dashboard = Dashboard::shipped();

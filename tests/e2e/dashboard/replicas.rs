@@ -11,7 +11,7 @@ use crate::servers::program;
 
 const STATES: [&str; 5] = ["no_leader", "active", "idle", "stalled", "unknown"];
 
-/// What the exporters `a`, `b`, … say of a lease.
+/// The series of a lease from the exporters `a`, `b`, ….
 fn said(lease: &str, by: &[(&str, &str)]) -> Vec<Value> {
     let row = |name: &str, exporter: usize, label: &str, value: &str, shown: u8| {
         let instance = ["a", "b", "c"][exporter];
@@ -33,7 +33,7 @@ fn holder(lease: &str, instance: &str, token: &str) -> Value {
     json!({ "series": format!("lease_holder_info{{{labels}}}"), "values": "1x3" })
 }
 
-/// Asks promtool whether a query of a panel gives this, from these series.
+/// Checks the result of a panel query for given series with promtool.
 fn gives(series: &[Value], panel: &str, letter: &str, expected: &[(&str, f64)]) {
     let dashboard = Dashboard::shipped();
     let panel = dashboard.panel(panel);

@@ -11,7 +11,7 @@ use crate::harness::Exporter;
 use crate::harness::store::{STEADY, database, folder};
 use crate::servers::Certificates;
 
-/// How many events these lines stand for.
+/// The number of events that the lines report.
 fn events<'a>(lines: impl Iterator<Item = &'a Map<String, Value>>) -> u64 {
     let suppressed = |line: &Map<String, Value>| match line.get("suppressed") {
         None => 0,
@@ -34,7 +34,7 @@ fn flapping_store_is_logged_in_few_lines_with_exact_counts_and_the_final_state()
         let yaml = format!("sources:\n{}", sources.concat());
         let exporter = Exporter::start_with(folder.path(), &yaml, &[&format!("--log.format={format}")]);
         let away = folder.path().join("away.db");
-        // It ends well, so the last that is told has to say so.
+        // The store is up at the end, so the last line must report that.
         for _ in 0..50 {
             fs::rename(&path, &away).unwrap();
             assert_eq!(exporter.scrape().source("lease_source_up", "flaps"), Some(0.0));
@@ -45,7 +45,7 @@ fn flapping_store_is_logged_in_few_lines_with_exact_counts_and_the_final_state()
         let log = exporter.log();
         let so_far = read(&log);
         let so_far: Vec<_> = so_far.iter().filter(|line| line.get("source").is_some()).collect();
-        // Of one minute; and of a second, if it took that long.
+        // The lines of one minute, and of a second minute if the test took that long.
         assert!((2..=4).contains(&so_far.len()), "{log}");
         let (first, second) = (so_far[0]["msg"].as_str().unwrap(), so_far[1]["msg"].as_str().unwrap());
         assert!(first.contains("cannot be read") && second.contains("can be read again"), "{log}");

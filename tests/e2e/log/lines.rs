@@ -10,11 +10,11 @@ use crate::harness::exporter::configure;
 use crate::harness::store::{STEADY, database, folder};
 use crate::harness::{Exporter, eventually, run};
 
-/// Sources with everything in their errors that may be in one.
+/// Sources whose errors contain special characters.
 fn hostile(folder: &std::path::Path) -> String {
     let at = |name: &str| folder.join(name);
     let odd = database(&at("odd.db"), "CREATE TABLE odd (store_now, xx)");
-    // The name of a column that is no text: what reads it may panic.
+    // A column name in invalid UTF-8, on which a library may panic.
     odd.execute_batch(
         "INSERT INTO odd VALUES (1000, 1); PRAGMA writable_schema = ON; \
          UPDATE sqlite_schema SET sql = CAST(x'435245415445205441424c45206f6464202873746f72655f6e6f772c20ff782900' AS TEXT)",

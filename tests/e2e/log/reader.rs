@@ -10,7 +10,7 @@ use crate::harness::python::python;
 use crate::harness::store::folder;
 use crate::servers::program;
 
-/// What each line says. Fails if one of them cannot be read, or has a key twice.
+/// Parses each line. Panics if a line cannot be parsed or has a key twice.
 pub(super) fn logfmt(log: &str) -> Vec<Map<String, Value>> {
     let script = "import json, sys\n\
         from logfmtkv import parse\n\
@@ -20,7 +20,7 @@ pub(super) fn logfmt(log: &str) -> Vec<Map<String, Value>> {
     of_each(lines.as_array().unwrap().iter().cloned())
 }
 
-/// The same of a log in JSON.
+/// The same for a JSON log.
 pub(super) fn json(log: &str) -> Vec<Map<String, Value>> {
     let read = |line| serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {line}"));
     of_each(log.lines().map(read))
@@ -37,7 +37,7 @@ fn of_each(lines: impl Iterator<Item = Value>) -> Vec<Map<String, Value>> {
     lines
 }
 
-/// Everything that stands between quotes, as Go's `strconv.Unquote` reads it: the templates of Helm are Go's.
+/// Unquotes all quoted values with `strconv.Unquote` of Go, by way of Helm templates.
 pub(super) fn unquoted_by_go(log: &str) -> Vec<String> {
     let mut quoted = Vec::new();
     for line in log.lines() {

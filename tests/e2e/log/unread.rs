@@ -12,7 +12,7 @@ use crate::harness::process::command;
 use crate::harness::store::{STEADY, database, folder};
 use crate::harness::{Process, eventually};
 
-/// A pipe that takes nothing more, and its end to read from.
+/// A full pipe and its reading end.
 fn full() -> (Stdio, std::io::PipeReader) {
     let (reader, mut writer) = pipe().unwrap();
     let flags = fcntl_getfl(&writer).unwrap();

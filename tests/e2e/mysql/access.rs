@@ -14,13 +14,13 @@ fn of_steady(metrics: &Metrics) -> Option<(&str, &str)> {
     metrics.says(SOURCE, "steady")
 }
 
-/// A counter of the server's.
+/// A status counter of the server.
 fn counted(database: &Database, name: &str) -> u64 {
     let told = database.query(&format!("SHOW GLOBAL STATUS WHERE Variable_name = '{name}'"));
     told.split('\t').nth(1).and_then(|number| number.parse().ok()).unwrap_or_else(|| panic!("{told}"))
 }
 
-/// How many connections the reader has.
+/// The number of connections of the reader.
 fn connections(database: &Database) -> usize {
     let reader = database.reader().name();
     database
@@ -98,7 +98,7 @@ fn a_password_is_read_anew_for_each_connection() {
     fs::write(reader.password_file(), format!("{}\n", reader.password())).unwrap();
     assert_eq!(of_steady(&exporter.scrape()), ACTIVE);
 
-    // The password changes under an open connection, which goes on; the next one needs the new.
+    // The password changes during an open connection, which stays usable. The next connection needs the new password.
     database.execute(&format!("ALTER USER {}@'%' IDENTIFIED BY 'another'; FLUSH PRIVILEGES", reader.name()));
     assert_eq!(of_steady(&exporter.scrape()), ACTIVE);
     fs::write(reader.password_file(), "another").unwrap();
@@ -126,7 +126,7 @@ fn a_user_who_may_read_the_columns_of_the_query_and_nothing_else_is_enough() {
     assert_eq!(exporter.scrape().leases(SOURCE), ["a"]);
     let complaint = complaint(&config(&database, "", &query.replace("host AS holder", "secret AS epoch")));
     assert!(complaint.contains("(store_refused): the user may not read the column `secret`"), "{complaint}");
-    // A right that is taken back is felt at the next scrape, and given again too.
+    // Revoking a right fails the next scrape, and granting it again repairs it.
     database.execute(&format!("REVOKE SELECT (name, host) ON {name}.lease FROM {reader}@'%'"));
     assert_eq!(exporter.scrape().says(SOURCE, "a"), Some(("unknown", "store_refused")));
     database.execute(&format!("GRANT SELECT ON {name}.lease TO {reader}@'%'"));

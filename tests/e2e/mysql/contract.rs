@@ -50,14 +50,14 @@ fn every_deviation_of_a_query_from_the_contract_is_reported_by_name_and_nothing_
         ),
         ("SELECT NOW() AS store_now, (SELECT 1 UNION SELECT 2) AS due", "invalid_record", "more than one row"),
     ];
-    // Neither its owner nor whoever may only read it can write through the exporter.
+    // Neither the owner nor the reader can write through the exporter.
     for (who, login) in [("owner", database.owner()), ("reader", database.reader())] {
         for (query, reason, told) in cases {
             let yaml = config(&database, "", query)
                 .replace(database.url(), login.url())
                 .replace(&database.password_file().display().to_string(), &login.password_file().display().to_string());
             let complaint = complaint(&yaml);
-            // Of what the reader has no right to, the server says that first.
+            // The server reports a missing right first.
             let denied =
                 who == "reader" && ["no right", "may not run", "would write"].iter().any(|no| complaint.contains(no));
             let expected = complaint.contains(&format!("({reason})")) && complaint.contains(told);

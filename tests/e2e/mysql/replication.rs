@@ -13,12 +13,12 @@ fn of_steady(metrics: &Metrics) -> Option<(&str, &str)> {
     metrics.says(SOURCE, "steady")
 }
 
-/// A server that others can follow.
+/// A server with replication enabled.
 fn primary(id: u8) -> Server {
     Server::start(Kind::MariaDb, &[&format!("server-id={id}"), "log-bin", "log-slave-updates"])
 }
 
-/// Makes a follower of this server, by a connection of this name.
+/// Makes a server a replica, with a named connection.
 fn follow(follower: &Database, name: &str, primary: &Server) {
     follower.execute(&format!(
         "CHANGE MASTER '{name}' TO MASTER_HOST = '127.0.0.1', MASTER_PORT = {}, MASTER_USER = 'follower', \
@@ -27,12 +27,12 @@ fn follow(follower: &Database, name: &str, primary: &Server) {
     ));
 }
 
-/// Lets others follow the server of this database.
+/// Allows replicas of the server of this database.
 fn let_follow(database: &Database) {
     database.execute("CREATE USER follower@'%' IDENTIFIED BY 'x'; GRANT REPLICATION SLAVE ON *.* TO follower@'%'");
 }
 
-/// Writes on the one server, in a database that both have, and waits until the other has all that was written before.
+/// Writes to a server and waits until its replica has applied all changes.
 fn catch_up(written: &Database, follower: &Database, name: &str) {
     written.execute(&format!(
         "CREATE OR REPLACE TABLE {name}.mark (at TIMESTAMP(6)); INSERT INTO {name}.mark VALUES (NOW(6))"
@@ -107,7 +107,7 @@ fn of_two_servers_that_replicate_each_other_only_the_writable_one_is_read() {
     let said = || exporters.each_ref().map(|exporter| of_steady(&exporter.scrape()).map(|said| said.0 == "active"));
     catch_up(&first, &second, first.name());
     assert_eq!(said(), [Some(true), Some(false)]);
-    // The other is written to from now on.
+    // From now on, the other server is written to.
     catch_up(&second, &first, first.name());
     assert_eq!(said(), [Some(false), Some(true)]);
 }

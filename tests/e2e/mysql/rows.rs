@@ -5,7 +5,7 @@ use crate::harness::store::folder;
 use crate::harness::{Exporter, Metrics, promtool};
 use crate::servers::Database;
 
-/// The table's columns and, for a lease that is active, what is in them.
+/// The columns of the table, and their values for an active lease.
 const COLUMNS: [(&str, &str, &str); 12] = [
     ("lease", "VARCHAR(200) CHARACTER SET utf8mb4", "'sound'"),
     ("holder", "VARCHAR(200)", "'someone'"),
@@ -21,7 +21,7 @@ const COLUMNS: [(&str, &str, &str); 12] = [
     ("oldest_due_at", "DATETIME(6)", "UTC_TIMESTAMP(6) - INTERVAL 1 SECOND"),
 ];
 
-/// A table where one column is of another type, with the sound row.
+/// A table with one column of another type and the valid row.
 fn table(database: &Database, other: (&str, &str, &str)) {
     let columns = COLUMNS.map(|column| if column.0 == other.0 { other } else { column });
     let types = columns.map(|(name, kind, _)| format!("{name} {kind}")).join(", ");
@@ -82,8 +82,8 @@ fn null_means_unknown_in_every_column_and_never_zero() {
 
 #[test]
 fn invalid_value_affects_only_its_own_lease_and_is_counted() {
-    // The column and its type, the sound value and the fault, how the row is counted, and whether it still tells whose it
-    // is.
+    // The column and its type, the valid and the invalid value, the reason that the row is counted under, and whether its
+    // lease is known.
     let (now, long) = ("UTC_TIMESTAMP(6)", "REPEAT('x', 65536)");
     let cases = [
         (("epoch", "BIGINT", "7"), "-1", "out_of_range", true),

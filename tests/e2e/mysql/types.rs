@@ -4,8 +4,8 @@ use super::{config, database, scrape, source};
 use crate::harness::Metrics;
 use crate::servers::Database;
 
-/// Scrapes a source for each of these values, named by its place: the column `column` is a table's column of this type
-/// with this value in it, beside a holder.
+/// Scrapes a source for each value, named by its index. The column `column` is read from a table column of this type
+/// with the value, beside a holder.
 fn scraped(database: &Database, column: &str, values: &[(&str, &str)]) -> Metrics {
     let mut yaml = "sources:\n".to_owned();
     for (at, (kind, value)) in values.iter().enumerate() {

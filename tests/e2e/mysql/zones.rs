@@ -3,7 +3,7 @@
 use super::{SOURCE, complaint, config, database, scrape};
 use crate::servers::{Kind, Server};
 
-/// How a lock's remaining time is shown, if its state is this one.
+/// The remaining time of a lock in a given state.
 fn remaining(yaml: &str, expected: (&str, &str)) -> f64 {
     let metrics = scrape(yaml);
     assert_eq!(metrics.says(SOURCE, "job"), Some(expected), "{}", metrics.text());
@@ -24,7 +24,7 @@ fn a_timestamp_column_that_an_application_filled_with_utc_needs_the_applications
     let right =
         remaining(&config(&database, "session_time_zone: '+09:00'", query), ("unknown", "progress_not_reported"));
     assert!((200.0..=300.0).contains(&right), "{right}");
-    // Without it the lock is read nine hours early, and looks as if it had ended long ago.
+    // Without the zone, the lock is read as nine hours earlier and appears expired.
     let wrong = remaining(&config(&database, "", query), ("no_leader", "expired"));
     assert!((-32_200.0..=-32_000.0).contains(&wrong), "{wrong}");
 }
@@ -69,7 +69,7 @@ fn neither_the_servers_zone_nor_its_modes_change_what_is_read() {
     let left = |metrics: &crate::harness::Metrics| metrics.known("lease_expires_in_seconds", SOURCE, "zwölf");
     let first = left(&exporter.scrape());
     assert!((200.0..=300.0).contains(&first), "{first}");
-    // No transaction stays open, whose snapshot would never change; nor does a read lock anything.
+    // No transaction stays open, so that snapshots are new, and a reading locks nothing.
     database.execute("SET innodb_lock_wait_timeout = 5; UPDATE held SET until = NOW(6) + INTERVAL 900 SECOND; COMMIT");
     let second = left(&exporter.scrape());
     assert!((800.0..=900.0).contains(&second), "{second}");
@@ -101,7 +101,7 @@ fn a_session_zone_with_summer_time_reads_right_in_both_halves_of_the_year_once_t
     );
 
     database.execute(BERLIN);
-    // What an application in Berlin stores that writes UTC, at noon.
+    // The value that an application in Berlin stores if it writes UTC, at noon.
     database.execute(
         "SET time_zone = 'Europe/Berlin'; \
          INSERT INTO half VALUES ('winter', '2024-01-15 12:00:00'), ('summer', '2024-07-15 12:00:00')",
@@ -112,7 +112,7 @@ fn a_session_zone_with_summer_time_reads_right_in_both_halves_of_the_year_once_t
     }
 }
 
-/// What `mysql_tzinfo_to_sql` loads, of the changes of one year alone.
+/// The rows that `mysql_tzinfo_to_sql` loads, for the changes of one year.
 const BERLIN: &str = "USE mysql; \
     INSERT INTO time_zone (Time_zone_id, Use_leap_seconds) VALUES (7, 'N'); \
     INSERT INTO time_zone_name VALUES ('Europe/Berlin', 7); \

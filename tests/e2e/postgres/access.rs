@@ -9,7 +9,7 @@ use crate::servers::{self, Certificates, Kind, Server};
 fn socket_can_be_given_instead_of_a_host() {
     let table = Table::new();
     let server = servers::postgres();
-    // Whoever reaches the private socket is let in.
+    // The private socket needs no password.
     let socket = server.socket_dir().join(format!(".s.PGSQL.{}", server.port()));
     let socket = socket.to_str().unwrap().replace('/', "%2F");
     let host = format!("127.0.0.1:{}", server.port());
@@ -84,7 +84,7 @@ fn a_protected_connection_is_verified_and_may_ask_for_a_certificate() {
         let line = refused(folder.path(), &yaml(tls));
         assert!(line.contains(&format!("({reason})")) && line.contains(told), "{tls}: {line}");
     }
-    // With a certificate in its name the reader needs no password.
+    // The reader needs no password if its certificate has its name.
     database.require_certificate();
     let identity = |certificate: servers::Certificate| {
         let (cert, key) = (certificate.certificate_file, certificate.key_file);

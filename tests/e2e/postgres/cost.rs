@@ -6,7 +6,7 @@ use crate::harness::proxy::Proxy;
 use crate::harness::store::folder;
 use crate::servers;
 
-/// Counted at the server: one reading is one statement, whoever asks for it.
+/// Counted at the server: one reading is one statement.
 #[test]
 fn sixteen_scrapers_cause_one_read_per_reuse() {
     let table = Table::new();
@@ -26,7 +26,7 @@ fn sixteen_scrapers_cause_one_read_per_reuse() {
     assert_eq!(counted, "1");
 }
 
-/// Counted on the way: with rows by the thousand, and with columns of types that only the database knows.
+/// Counted by a proxy, with thousands of rows and with columns of types of the database.
 #[test]
 fn reading_on_an_open_connection_is_one_round_trip() {
     let (folder, database) = (folder(), servers::postgres().database());

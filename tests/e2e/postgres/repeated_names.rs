@@ -10,7 +10,7 @@ use crate::harness::store::folder;
 use crate::harness::{Exporter, Metrics, http, now};
 use crate::servers;
 
-/// A query that repeats the names of so many leases.
+/// A query that repeats the names of a number of leases.
 fn repeating(rows: usize, leases: usize) -> String {
     format!(
         "SELECT now() AS store_now, 'l' || i % {leases} AS lease, 'h' || i AS holder, now() AS renewed_at \
@@ -18,7 +18,7 @@ fn repeating(rows: usize, leases: usize) -> String {
     )
 }
 
-/// How long it takes at the most to say that the exporter is well, while this goes on.
+/// The longest response time of the health endpoint during a reading.
 fn health_during<T: Send>(exporter: &Exporter, act: impl FnOnce() -> T + Send) -> (T, Duration) {
     thread::scope(|scope| {
         let acting = scope.spawn(act);
@@ -43,7 +43,7 @@ fn a_query_that_repeats_the_names_of_leases_holds_nothing_up_and_its_rows_are_co
         let more = format!("kind: {kind}\ntimeout: 45s");
         let exporter = Exporter::start(folder.path(), &config(&database, &more, &repeating(300_000, leases)));
         let (metrics, longest) = health_during(&exporter, || exporter.scrape_within(Some(50.0)));
-        // It takes milliseconds; some more for a busy machine. Without a bound on the work it were as long as the reading.
+        // It takes milliseconds, more on a busy machine. Without pauses in the work, it would take as long as the reading.
         assert!(longest < Duration::from_secs(5), "{kind} of {leases}: {longest:?}");
         assert_eq!(metrics.source("lease_source_up", SOURCE), Some(1.0), "{kind} of {leases}");
         assert_eq!(says(&metrics, "l0"), ("unknown", reason), "{kind} of {leases}");

@@ -102,7 +102,7 @@ fn rows_that_row_level_security_would_hide_are_noticed() {
     assert_eq!(says(&exporter.scrape(), "sound"), ("active", "progressing"));
 }
 
-/// A database without an encoding takes any bytes for text.
+/// A database without an encoding accepts any bytes as text.
 #[test]
 fn a_text_in_invalid_utf8_costs_its_own_lease_alone() {
     let table = Table::new();
@@ -127,7 +127,7 @@ fn a_text_in_invalid_utf8_costs_its_own_lease_alone() {
     table.database.execute(&format!("DROP DATABASE {name} WITH (FORCE)"));
 }
 
-/// What looks like a name in a server's message may be a value of a row.
+/// A quoted name in a message of the server may be a value of a row.
 #[test]
 fn no_value_of_a_row_is_told_as_a_name() {
     let (folder, database) = (folder(), servers::postgres().database());

@@ -60,7 +60,7 @@ fn every_type_that_a_column_may_have_is_read() {
     }
 }
 
-/// The same moment stored without a zone by an application in Tokyo; the session's zone must not matter.
+/// The same moment, stored without a zone in Tokyo time. The zone of the session must not matter.
 #[test]
 fn a_timestamp_without_zone_is_of_the_declared_zone_whatever_the_sessions_is() {
     let folder = folder();

@@ -11,7 +11,7 @@ use crate::servers::{Certificates, Kind, Server, wanted};
 const LAYOUT: &str = "lock: \"lock:*\", ttl: 60s, epoch: \"{key}:fence\", progress: \"{key}:progress\", \
     fields: [progress_at, progress_epoch], due_set: \"due:{name}\"";
 
-/// A lease that is active for a while.
+/// A lease that is active for some minutes.
 fn put_lease(keys: &Keys) {
     keys.give(&[
         "SET lock:a someone PX 60000",
@@ -130,7 +130,7 @@ fn error_names_who_must_act() {
             let line = refused(folder.path(), &yaml);
             assert!(line.contains(told), "{line}");
         } else {
-            // It still takes what only reads.
+            // The server still accepts read commands.
             assert_eq!(check(folder.path(), &yaml).code, Some(0));
         }
         let open = Server::start(kind, &[]);
@@ -180,7 +180,7 @@ fn a_replica_and_a_cluster_are_refused_with_the_reason() {
 #[test]
 fn a_protected_connection_is_verified_and_may_ask_for_a_certificate() {
     let certificates = Certificates::make();
-    // Valkey as it can be had without its packages is built without TLS.
+    // The installed Valkey may be built without TLS.
     for kind in wanted(&[Kind::Redis]) {
         let server = Server::start_with_tls(kind, &certificates, &[]);
         let keys = Keys { folder: folder(), keyspace: server.keyspace() };
@@ -219,7 +219,7 @@ fn a_protected_connection_is_verified_and_may_ask_for_a_certificate() {
     }
 }
 
-/// A sentinel that watches a server, on a port of its own.
+/// A sentinel that monitors a server.
 fn sentinel(server: &Server, folder: &std::path::Path) -> (Process, u16) {
     let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
     let file = folder.join("sentinel.conf");
@@ -243,7 +243,7 @@ fn sentinels_are_asked_for_the_server_at_each_connection() {
     put_lease(&keys);
     let (_sentinel, port) = sentinel(&first, keys.folder.path());
     let (reader, number) = (keys.keyspace.reader(), keys.keyspace.number());
-    // One that is not there is passed over.
+    // A missing sentinel is skipped.
     let url = |master: &str| format!("redis+sentinel://{reader}@127.0.0.1:1,127.0.0.1:{port}/{master}/{number}");
     let password = format!("password_file: {}", keys.keyspace.password_file().display());
     let exporter = Exporter::start(keys.folder.path(), &config_at(&url("main"), &password, LAYOUT));
@@ -253,7 +253,7 @@ fn sentinels_are_asked_for_the_server_at_each_connection() {
     let line = refused(keys.folder.path(), &config_at(keys.keyspace.url(), "", LAYOUT));
     assert!(line.contains("(store_refused)"), "{line}");
 
-    // Where the sentinel says from now on, there is no such user.
+    // The new server of the sentinel has no such user.
     let mut asked = redis::Client::open(format!("redis://127.0.0.1:{port}")).unwrap().get_connection().unwrap();
     for words in [vec!["REMOVE", "main"], vec!["MONITOR", "main", "127.0.0.1", &second.port().to_string(), "1"]] {
         redis::cmd("SENTINEL").arg(words).exec(&mut asked).unwrap();

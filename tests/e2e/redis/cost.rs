@@ -7,7 +7,7 @@ use crate::harness::store::folder;
 use crate::harness::{Exporter, eventually};
 use crate::servers::{Server, wanted};
 
-/// How often the server has carried out a command.
+/// The number of calls of a command at the server.
 fn calls(keys: &Keys, command: &str) -> u64 {
     let stats = keys.keyspace.command(&["INFO", "commandstats"]);
     let line = stats.lines().find_map(|line| line.strip_prefix(&format!("cmdstat_{command}:calls=")));
@@ -33,7 +33,7 @@ fn ten_thousand_leases_are_one_transaction_without_the_keys_command() {
     }
 }
 
-/// Counted at the server: one reading is one transaction, whoever asks for it.
+/// Counted at the server: one reading is one transaction.
 #[test]
 fn sixteen_scrapers_cause_one_read_per_reuse() {
     for kind in wanted(&KINDS) {
@@ -49,7 +49,7 @@ fn sixteen_scrapers_cause_one_read_per_reuse() {
     }
 }
 
-/// A connection that is given up is closed though its answer never came; else the task that waits for it would stay.
+/// An abandoned connection is closed although its reply never came. Otherwise the waiting task would stay.
 #[test]
 fn no_connection_is_left_at_a_server_that_does_not_answer() {
     for kind in wanted(&KINDS) {
@@ -66,7 +66,7 @@ fn no_connection_is_left_at_a_server_that_does_not_answer() {
         for _ in 0..20 {
             assert_eq!(up(), Some(0.0));
         }
-        // Of the scrape that asks one may still be open.
+        // One connection may be open for the present scrape.
         eventually("the sockets to be closed", || (open() <= before).then_some(()));
         server.thaw();
         let reader = format!("user={}", keys.keyspace.reader());

@@ -74,7 +74,7 @@ fn hash_gives_the_record_by_its_fields_and_the_expiry_by_its_ttl() {
     }
 }
 
-/// What RedBeat keeps: one lock, and a schedule whose lowest score is what is to run next.
+/// The keys of RedBeat: one lock, and a schedule whose lowest score is the next run.
 #[test]
 fn one_lock_is_named_like_its_source_and_the_lowest_score_is_its_progress() {
     for keys in each() {
@@ -139,8 +139,8 @@ fn beyond_the_limit_the_first_by_name_are_kept_and_the_rest_counted() {
     }
 }
 
-/// A time to live that is read twice is never quite the same; that is no renewal. A server from before Redis 7 only says
-/// how much of it is left.
+/// Two readings of a TTL are never exactly equal, which is no renewal. A server before Redis 7 returns only the
+/// remaining TTL.
 #[test]
 fn only_a_renewal_counts_as_one_however_the_ttl_is_reported() {
     for kind in wanted(&super::KINDS) {

@@ -20,7 +20,7 @@ const SOUND: [(&str, &str); 10] = [
     ("oldest_due_at", "@-1"),
 ];
 
-/// Puts in a hash of this name that is sound but for one field, which is left out if it is to be nothing.
+/// Writes a hash that is valid except for one field, which may be missing.
 fn put(keys: &Keys, lease: &str, field: &str, value: Option<&[u8]>) {
     let words = SOUND.iter().filter(|(name, _)| *name != field).map(|(name, value)| format!("{name} {value}"));
     keys.give(&[&format!("HSET lease:{lease} {}", words.collect::<Vec<_>>().join(" "))]);
@@ -87,7 +87,7 @@ fn invalid_field_affects_only_its_own_lease_and_is_counted() {
     }
 }
 
-/// The protocol has no way to ask for a part of a field.
+/// The protocol cannot request a part of a field.
 #[test]
 fn field_of_megabytes_affects_only_its_own_lease_and_is_not_kept_in_memory() {
     let megabytes = vec![b'x'; 32 << 20];
@@ -157,7 +157,7 @@ fn keys_that_no_lease_can_be_named_after_are_counted() {
     }
 }
 
-/// That a hash matches a pattern makes it no lease.
+/// A hash is no lease only because its key matches the pattern.
 #[test]
 fn unrelated_hash_is_not_a_vacant_lease() {
     for keys in each() {

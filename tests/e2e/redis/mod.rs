@@ -16,12 +16,12 @@ use crate::servers::{self, Keyspace, Kind, Server, wanted};
 const SOURCE: &str = "own";
 const KINDS: [Kind; 2] = [Kind::Redis, Kind::Valkey];
 
-/// The server that the tests share.
+/// The shared server.
 fn shared(kind: Kind) -> &'static Server {
     if kind == Kind::Redis { servers::redis() } else { servers::valkey() }
 }
 
-/// A source that reads keys at an address; `more` are further keys of the source, a line each.
+/// A source of an address with a key layout. `more` are further keys, one on each line.
 fn config_at(url: &str, more: &str, keys: &str) -> String {
     let more: String = more.lines().map(|line| format!("    {line}\n")).collect();
     format!("sources:\n  - name: {SOURCE}\n    store: {url}\n    reuse_for: 0s\n{more}    keys: {{ {keys} }}\n")
@@ -47,7 +47,7 @@ fn known(metrics: &Metrics, name: &str, lease: &str) -> f64 {
     metrics.of(name, SOURCE, lease).unwrap_or_else(|| panic!("no {name} of {lease} in\n{}", metrics.text()))
 }
 
-/// A numbered database, and a folder for what reads it.
+/// A numbered database, and a folder for the configuration.
 struct Keys {
     folder: TempDir,
     keyspace: Keyspace,
@@ -58,7 +58,7 @@ impl Keys {
         Self { folder: folder(), keyspace: shared(kind).keyspace() }
     }
 
-    /// Gives commands, words between spaces; `@` before a number of seconds makes it the server's time so much later.
+    /// Runs commands, split at spaces. `@` and a number of seconds is a time relative to the clock of the server.
     fn give(&self, commands: &[&str]) {
         let now: f64 = self.keyspace.command(&["TIME"]).lines().next().unwrap().parse().unwrap();
         for command in commands {
@@ -70,7 +70,7 @@ impl Keys {
         }
     }
 
-    /// What is given, in bytes.
+    /// Runs a command with binary arguments.
     fn give_words(&self, words: &[&[u8]]) {
         self.keyspace.command(words);
     }
@@ -86,7 +86,7 @@ impl Keys {
     }
 }
 
-/// For each kind of server that the tests are not to do without.
+/// For each kind of server that the tests use.
 fn each() -> impl Iterator<Item = Keys> {
     wanted(&KINDS).map(Keys::of)
 }
