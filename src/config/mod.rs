@@ -1,8 +1,8 @@
-//! The YAML file made into sources and policies.
+//! The configuration file: sources and policies.
 //!
-//! What is written is read into private types that only check the names of keys, and one conversion makes a [`Config`]
-//! of them or says everything that is wrong, each with its line and what to do. Nothing else accepts the former, so
-//! whoever has a [`Config`] need check nothing. No error repeats a secret, wherever in the file it stands.
+//! The file is read into private types, which check the names of keys. They are converted into a [`Config`], or into an
+//! error with every problem, its line and a remedy. A [`Config`] is valid and needs no further checks. No error repeats a
+//! secret, wherever in the file it is.
 
 mod file;
 mod limits;

@@ -1,4 +1,4 @@
-//! The entries of `leases`: which policy a lease has, and which leases must be there.
+//! The entries of `leases`: the policies of leases, and the leases that are expected.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! The errors of MySQL and MariaDB, by who must act on them.
+//! The errors of MySQL and MariaDB, by who has to act.
 
 use sqlx::Error;
 use sqlx::mysql::MySqlDatabaseError;
@@ -7,7 +7,7 @@ use crate::store::ReadError;
 use crate::store::server_message::has_only_known_words;
 use crate::store::transport::{io_error, tls_error};
 
-/// What the server was context when it answered with an error: what stands in it may be told again.
+/// The statement and database of an error. Names that are in them may be shown.
 #[derive(Clone, Copy)]
 pub(super) struct QueryContext<'q> {
     pub(super) sql: &'q str,
@@ -15,8 +15,8 @@ pub(super) struct QueryContext<'q> {
 }
 
 impl QueryContext<'_> {
-    /// Says whose turn it is. Nothing of an error's text is passed on but names of tables, columns and functions that
-    /// stand in the query: a function of the database can raise any error with any text.
+    /// The error by who has to act. Of the server's text it has only names of the query: a stored function can raise any
+    /// error with any text.
     pub(super) fn error(self, error: Error) -> ReadError {
         match error {
             Error::Database(error) => match error.try_downcast::<MySqlDatabaseError>() {
@@ -28,7 +28,7 @@ impl QueryContext<'_> {
     }
 }
 
-/// Says whose turn it is when nothing was context that can be told.
+/// The error by who has to act, without a statement.
 pub(super) fn read_error(error: Error) -> ReadError {
     match error {
         error @ Error::Database(_) => QueryContext { sql: "", database: "" }.error(error),
@@ -47,8 +47,7 @@ pub(super) fn read_error(error: Error) -> ReadError {
     }
 }
 
-/// Whether the server takes the password over a protected connection alone, as MySQL 8 does of a user whose password it
-/// has not seen since it started.
+/// Whether the server accepts the password over TLS only, as MySQL 8 does until it has cached the user's password.
 pub(super) fn wants_protection(error: &Error) -> bool {
     matches!(error, Error::Configuration(error) if error.to_string().contains("RSA"))
 }
@@ -83,7 +82,7 @@ impl QueryContext<'_> {
             1251 | 1275 => refused("the server lets this user in by a way that is not supported"),
             3159 => refused("the server takes protected connections alone; see `tls`"),
             1044 => refused("the user has no right to the database"),
-            // As with a wrong user: the address is right, and whoever looks after the server says what is there.
+            // As with a wrong user, the address may be right and the database missing.
             1049 => refused("the server has no such database"),
             1142 | 1143 => self.denied(message),
             1370 => refused("the user may not run a function of the query, or there is none of that name"),
@@ -141,7 +140,7 @@ impl QueryContext<'_> {
         }
     }
 
-    /// A mismatch by the name in it, unless that is not surely one.
+    /// A mismatch with the name in the message, if the name is in the query.
     fn named(self, what: &str, name: Option<&str>, number: u16) -> ReadError {
         match name.and_then(|name| self.told(name)) {
             Some(name) => mismatch(&format!("{what} `{name}`")),

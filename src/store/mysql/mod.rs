@@ -1,8 +1,8 @@
 //! MySQL and MariaDB.
 //!
-//! A reading is one read-only transaction with one prepared `SELECT` in it, in repeatable read: so that statement makes
-//! the snapshot, for all its tables, right after the server has fixed what `NOW(6)` is in it. A snapshot made before, by
-//! `WITH CONSISTENT SNAPSHOT`, would be older than the clock, and its leases would look older than they are.
+//! A reading is one read-only transaction in repeatable read with one prepared `SELECT`. The statement creates the snapshot
+//! of all its tables right after the server has fixed its `NOW(6)`. `WITH CONSISTENT SNAPSHOT` would create it earlier:
+//! leases would look older than they are.
 
 mod failure;
 mod kind;
@@ -31,29 +31,29 @@ use failure::{QueryContext, read_error, wants_protection};
 pub use kind::Mysql;
 use value::Kind;
 
-/// Which database to read, as whom, and what to ask it.
+/// A configured database.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Database {
     /// The server.
     pub server: Server,
     /// Its name.
     pub name: Box<str>,
-    /// What is context.
+    /// The query.
     pub statement: Statement,
-    /// What a time means, as the server gives it: none has a zone.
+    /// The zone of the times that the server returns, which have none.
     pub time_zone: Zone,
-    /// The zone that the server converts a `TIMESTAMP` to, and whose clock `NOW()` shows.
+    /// The zone of the session: of `NOW()` and of converted `TIMESTAMP` values.
     pub session_time_zone: SessionZone,
 }
 
-/// Asks one database, again and again.
+/// Reads one database.
 #[derive(Debug)]
 struct MysqlDriver {
     database: Database,
     scope: Scope,
 }
 
-/// A connection, and what was learnt of the server at its other end.
+/// A connection, and the capabilities of the server.
 #[derive(Debug)]
 pub(super) struct ServerConnection {
     connection: MySqlConnection,
@@ -66,7 +66,7 @@ impl Driver for MysqlDriver {
     async fn connect(&self, deadline: Instant) -> Result<ServerConnection, ReadError> {
         let options = self.database.options(deadline).await?;
         let connected = match options.connect().await {
-            // Who listens on this machine need not be proven, so there it can have what it wants.
+            // On this machine the server need not be authenticated, so any certificate will do.
             Err(error) if wants_protection(&error) && self.database.server.host.is_local() => {
                 options.ssl_mode(MySqlSslMode::Required).connect().await
             }
@@ -84,7 +84,7 @@ impl Driver for MysqlDriver {
         let sql = self.database.statement.chosen(answer.as_deref())?;
         let context = QueryContext { sql: &sql, database: &self.database.name };
         let prepared = (&mut *connection).prepare(AssertSqlSafe(Arc::clone(&sql)).into_sql_str()).await;
-        // Prepared once a connection: the library remembers. As a prepared statement it can only be one.
+        // The library caches it for the connection. Several statements cannot be prepared as one.
         let statement = prepared.map_err(|error| context.error(error))?;
         check(&statement)?;
         let taken = self.take(&statement, connection, context).await?;
@@ -127,7 +127,7 @@ impl MysqlDriver {
 impl Database {
     async fn options(&self, deadline: Instant) -> Result<MySqlConnectOptions, ReadError> {
         let Self { server, name, .. } = self;
-        // What the library would set of its own accord is set before each read, or left as the server has it.
+        // Settings that the library would make are made before each read instead, or not at all.
         let options = MySqlConnectOptions::new()
             .set_names(false)
             .timezone(None)
@@ -136,7 +136,7 @@ impl Database {
             .statement_cache_capacity(STATEMENTS)
             .disable_statement_logging()
             .database(name)
-            // The library's own default would be `root`; the server's is a user without a name.
+            // The library defaults to `root`, and the server to a user without a name.
             .username(server.user.as_deref().unwrap_or_default());
         let options = match &server.host {
             Host::Tcp { name, port } => options.host(name).port(*port),
@@ -163,10 +163,10 @@ impl Database {
     }
 }
 
-/// How many statements a connection keeps prepared: one, and another while what is stored changes its version.
+/// The number of prepared statements of a connection: one for each of two versions of what is stored.
 const STATEMENTS: usize = 2;
 
-/// Whether a statement can be a query of the contract, as far as the server tells before it has run.
+/// Checks that a prepared statement is a query with the columns of the reading contract.
 fn check(statement: &MySqlStatement) -> Result<(), ReadError> {
     let mismatch = |what: &str| Err(ReadError::SchemaMismatch(what.to_owned()));
     match statement.parameters() {
@@ -182,7 +182,7 @@ fn check(statement: &MySqlStatement) -> Result<(), ReadError> {
     columns(statement.columns().iter().map(Column::name)).map(drop)
 }
 
-/// The bytes of a value; none for NULL.
+/// The bytes of a value; `None` for NULL.
 fn bytes(row: &MySqlRow, at: usize) -> Option<&[u8]> {
     row.try_get_raw(at).ok().and_then(|raw| <&[u8] as Decode<MySql>>::decode(raw).ok())
 }

@@ -1,12 +1,12 @@
-//! Whether a MariaDB follows another server, from what it tells any user.
+//! Whether a MariaDB server is a replica, from variables that any user may read.
 //!
-//! `SHOW REPLICA STATUS` would tell for sure, but needs a right of its own. MySQL tells nothing without one.
+//! `SHOW REPLICA STATUS` would be exact, but needs a right of its own. MySQL has no such variables.
 
 use sqlx::mysql::MySqlRow;
 
 use super::bytes;
 
-/// What is selected to know it, from [`SOURCE`].
+/// The columns to select from [`SOURCE`].
 pub(super) const COLUMNS: &str = "@@global.server_id, @@gtid_current_pos, status.runs, status.heartbeat, status.resets";
 
 /// Where [`COLUMNS`] are selected from. Beside an aggregate of its own level MariaDB shows `@@global.read_only` as 0.
@@ -17,14 +17,14 @@ pub(super) const SOURCE: &str = " FROM (SELECT \
     FROM information_schema.global_status WHERE variable_name IN \
     ('Slave_running', 'Slaves_running', 'Slave_heartbeat_period', 'Com_reset')) AS status";
 
-/// What a server has to do with others, as far as is sure.
+/// The replication role of a server, as far as it is certain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Replication {
-    /// It follows none, or its own writes are the newest.
+    /// A primary, or a server whose own writes are the newest.
     Primary,
-    /// It follows another.
+    /// A replica.
     Replica,
-    /// It would follow another if it had not been stopped.
+    /// A replica whose replication was stopped.
     StoppedReplica,
 }
 

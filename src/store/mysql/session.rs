@@ -1,6 +1,6 @@
-//! What the server is told and context before each read, in one round trip.
+//! The settings and checks before each read, in one round trip.
 //!
-//! It is told again each time: a pooler may have given the session to others in between.
+//! They are repeated for each read, because a pooler may have given the session to others in between.
 
 use std::fmt::Write as _;
 use std::time::Duration;
@@ -13,13 +13,13 @@ use super::replication::{COLUMNS, Replication, SOURCE};
 use super::{Database, bytes};
 use crate::store::ReadError;
 
-/// What this server has that others have not. MariaDB and MySQL name the limit of a statement differently and measure it
-/// in different units; either may be without InnoDB.
+/// What a server supports. MariaDB and MySQL have different variables and units for the time limit of a statement, and
+/// either may be without InnoDB.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Capabilities {
     limit: Option<Limit>,
     innodb: bool,
-    /// Whether any user may ask it what it has to do with others.
+    /// Whether any user may read its replication status.
     replication: bool,
 }
 
@@ -32,7 +32,7 @@ enum Limit {
 }
 
 impl Capabilities {
-    /// Asks a server that was just connected to.
+    /// Finds the capabilities of a server.
     pub(super) async fn ask(connection: &mut MySqlConnection) -> Result<Self, Error> {
         let sql = "SHOW GLOBAL VARIABLES WHERE Variable_name IN \
                    ('max_statement_time', 'max_execution_time', 'innodb_read_only', 'gtid_current_pos')";
@@ -46,8 +46,8 @@ impl Capabilities {
         Ok(Self { limit, innodb: has("innodb_read_only"), replication: has("gtid_current_pos") })
     }
 
-    /// Sets what must hold for a read that has so much time left, asks whether the server can be written to, runs the
-    /// probe if there is one, and begins the transaction. Gives the probe's answer.
+    /// Makes the settings for a read with this much time left, checks that the server is a primary, runs the probe, if there
+    /// is one, and begins the transaction. Returns the result of the probe.
     pub(super) async fn begin(
         self,
         connection: &mut MySqlConnection,
@@ -62,7 +62,7 @@ impl Capabilities {
         Ok(answer.and_then(|row| bytes(row, 0)).map(|answer| String::from_utf8_lossy(answer).into_owned()))
     }
 
-    /// Whether what the server says of itself is what a primary says.
+    /// Checks that the server is a primary.
     fn check(self, state: Option<&MySqlRow>) -> Result<(), ReadError> {
         let switches = if self.innodb { 2 } else { 1 };
         let refused = |what: &str| Err(ReadError::Refused(what.to_owned()));
@@ -90,10 +90,10 @@ impl Capabilities {
             Some(Limit::ExecutionTime) => write!(sql, ", max_execution_time = {}", left.as_millis()),
             None => Ok(()),
         };
-        // A transaction of its own kind is not enough: the probe is outside it.
+        // The settings are of the session, because the probe runs outside of the transaction.
         sql.push_str("; SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY; SELECT @@global.read_only");
         if self.innodb {
-            // What some services set on their replicas instead.
+            // Some services set this on replicas instead.
             sql.push_str(", @@global.innodb_read_only");
         }
         if self.replication {
@@ -107,7 +107,7 @@ impl Capabilities {
     }
 }
 
-/// Whether none of a server's switches, which come first, says that it only reads.
+/// Whether none of the first columns says that the server is read-only.
 fn is_writable(row: &MySqlRow, switches: usize) -> bool {
     (0..switches).all(|at| matches!(bytes(row, at), Some(b"0" | b"OFF")))
 }

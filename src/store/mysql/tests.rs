@@ -53,7 +53,7 @@ async fn a_password_that_a_server_takes_over_protected_connections_alone_is_sent
     let server = std::thread::spawn(move || {
         let mut client = listener.accept().unwrap().0;
         let first = greet(&mut client);
-        // It wants the whole password, and is context for the key to encrypt it with.
+        // The server wants the whole password, and the client asks for the key to encrypt it with.
         send(&mut client, 2, &[1, 4]);
         assert_eq!(receive(&mut client), [2]);
         send(&mut client, 4, b"\x01planted");

@@ -1,4 +1,4 @@
-//! PostgreSQL's errors, by who must act on them.
+//! PostgreSQL's errors, by who has to act.
 
 use std::io;
 
@@ -12,24 +12,24 @@ use crate::store::transport::io_error;
 /// Why a reading was not made.
 #[derive(Debug)]
 pub(super) enum Failure {
-    /// The reason is told.
+    /// An error to report.
     Read(ReadError),
-    /// The way to the server failed.
+    /// The connection failed.
     Io(io::Error),
-    /// The answer is none of PostgreSQL's protocol, or none that is due there.
+    /// A message is not of PostgreSQL's protocol, or is unexpected.
     Protocol,
-    /// A message is announced as longer than any may be.
+    /// A message is longer than the limit.
     TooLong,
     /// The server answered with an error.
     Server(ServerError),
 }
 
-/// An error of the server's, as far as it is looked at.
+/// An error of the server.
 #[derive(Debug)]
 pub(super) struct ServerError {
     code: String,
     message: String,
-    /// Which character of the statement it is about, from 1.
+    /// The character of the statement that it is about, from 1.
     position: Option<usize>,
 }
 
@@ -52,7 +52,7 @@ impl ServerError {
 }
 
 impl Failure {
-    /// Says whose turn it is, of what went wrong before anything of the configuration was asked.
+    /// The error by who has to act, for a failure before the query.
     pub(super) fn before_query(self) -> ReadError {
         match self {
             Self::Server(error) if error.code == "08P01" => ReadError::Refused(
@@ -63,7 +63,7 @@ impl Failure {
         }
     }
 
-    /// Says whose turn it is. Nothing of an error's text is passed on but names that stand in the statement.
+    /// The error by who has to act. Of the server's text it has only names of the statement.
     pub(super) fn of_query(self, sql: &str) -> ReadError {
         match self {
             Self::Read(error) => error,
@@ -95,7 +95,7 @@ impl From<ServerError> for Failure {
     }
 }
 
-/// The error for a server that only follows another.
+/// The error for a standby.
 pub(super) fn standby() -> ReadError {
     ReadError::Refused(
         "this server is a standby: its rows lag behind, and unlogged tables cannot be read there; read the primary"
@@ -151,7 +151,7 @@ fn answered(error: &ServerError, sql: &str) -> ReadError {
     }
 }
 
-/// What the server says of names, in its own words.
+/// The words of the server's messages about names.
 const WORDS: &str = "a aggregate aggregates ambiguous an appear are be bigint boolean by bytea calls cannot character \
     clause column contain contains date denied does double entry exist for foreign from function functions group in \
     integer interval invalid is json jsonb level materialized missing must name nested not numeric of oid on operator or \
@@ -159,8 +159,7 @@ const WORDS: &str = "a aggregate aggregates ambiguous an appear are be bigint bo
     security sequence smallint specified table text time timestamp to type unknown used uuid varying view with within \
     without would affected zone";
 
-/// The message where it only names what the statement names too; else what the code stands for. Any other message may
-/// repeat a value.
+/// The server's message if its names are in the statement; else a text for the code, because the message may have a value.
 fn naming(code: &str, message: &str, position: Option<usize>, sql: &str) -> String {
     let words: Vec<&str> = WORDS.split_whitespace().collect();
     match code {

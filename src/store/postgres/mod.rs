@@ -1,7 +1,7 @@
 //! PostgreSQL.
 //!
-//! A reading is one read-only transaction with one `SELECT` in it, so its snapshot is that statement's. Nothing is
-//! expected of the session beyond the transaction: a pooler may give each another server connection.
+//! A reading is one read-only transaction with one `SELECT`, which creates the snapshot. No state of the session is relied
+//! on beyond a transaction, because a pooler may use another server connection for each.
 
 mod authentication;
 mod columns;
@@ -32,37 +32,37 @@ pub use kind::Postgres;
 use message::MessageStream;
 use reading::{Prelude, ReadRequest};
 
-/// Which database to read, as whom, and what to ask it.
+/// A configured database.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Database {
     /// The server.
     pub server: Server,
     /// Its name.
     pub name: Box<str>,
-    /// The schema that unqualified names are looked up in; the user's own default if none is given.
+    /// The schema of unqualified names; `None` for the default of the user.
     pub schema: Option<Box<str>>,
-    /// What is asked.
+    /// The query.
     pub statement: Statement,
-    /// What a `timestamp` without time zone means.
+    /// The zone of `timestamp` values, which have none.
     pub time_zone: Zone,
 }
 
-/// Asks one database, again and again.
+/// Reads one database.
 #[derive(Debug)]
 struct PostgresDriver {
     database: Database,
     scope: Scope,
 }
 
-/// A connection, and what was learnt on it.
+/// A connection, and what is known of the database.
 #[derive(Debug)]
 pub(super) struct PostgresConnection {
     stream: MessageStream,
-    /// The statement that fits what is stored there.
+    /// The statement for the version of what is stored.
     sql: Arc<str>,
-    /// Whether texts are asked for as the bytes that they are.
+    /// Whether texts are requested without conversion to UTF-8.
     unconverted: bool,
-    /// The types that the query returns and only the database knows, once the server was asked for them.
+    /// The types of the query that are specific to the database, once they are known.
     types: Option<DatabaseTypes>,
 }
 
@@ -80,8 +80,8 @@ impl Driver for PostgresDriver {
                 .map_err(Failure::before_query)?
                 .unwrap_or_default(),
         };
-        // A database without an encoding gives its bytes as they are only to who asks for that; converted, one wrong text
-        // would cost the whole reading.
+        // In a database without an encoding, one text that is not UTF-8 would fail the whole reading if the server
+        // converted texts.
         let unconverted = encoding == "SQL_ASCII";
         let answer = match database.statement.probe() {
             Some(probe) => {
@@ -117,7 +117,7 @@ impl PostgresDriver {
     }
 }
 
-/// Asks what a query gives, and then what those types are that the server does not have by itself.
+/// Finds the types of a query that are specific to the database.
 async fn learn(sql: &str, prelude: impl Fn() -> Prelude, stream: &mut MessageStream) -> Result<DatabaseTypes, Failure> {
     let described = reading::described(&prelude(), sql, stream).await?;
     let mut types = DatabaseTypes::default();
@@ -136,7 +136,7 @@ async fn learn(sql: &str, prelude: impl Fn() -> Prelude, stream: &mut MessageStr
     Ok(types)
 }
 
-/// The one text that a statement gives, if it gives one.
+/// The text that a statement returns, if it returns one.
 async fn text(sql: &str, prelude: &Prelude, stream: &mut MessageStream) -> Result<Option<String>, Failure> {
     let mut found = None;
     let text = |values: &[Option<&[u8]>]| match values {
@@ -147,11 +147,11 @@ async fn text(sql: &str, prelude: &Prelude, stream: &mut MessageStream) -> Resul
     Ok(found)
 }
 
-/// How long a probe may take on the server. It looks at a catalogue or at one row.
+/// The time limit of a probe, which reads a catalogue or one row.
 const PROBE_LIMIT_MS: u32 = 2_000;
 
 impl Database {
-    /// Begins the transaction and sets, for it alone, what must hold in it.
+    /// Begins a transaction with its settings.
     fn prelude(&self, limit_ms: u32, unconverted: bool) -> Prelude {
         let mut statements = vec![
             "BEGIN TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY".to_owned(),

@@ -1,10 +1,10 @@
-//! Commands as they are sent.
+//! Encodes commands.
 
 use std::collections::VecDeque;
 
 use bytes::{BufMut as _, BytesMut};
 
-/// Commands that are to be sent, and the names of those that are not answered yet.
+/// Unsent commands, and the names of commands without a reply.
 #[derive(Default)]
 pub(super) struct Commands {
     unsent: BytesMut,
@@ -24,17 +24,17 @@ impl Commands {
         self.unanswered.push_back(name);
     }
 
-    /// The name of the first command that is not answered yet.
+    /// The name of the first command without a reply.
     pub(super) fn next(&self) -> Option<&'static str> {
         self.unanswered.front().copied()
     }
 
-    /// Takes the name of the command that a reply answers.
+    /// Removes the first command without a reply.
     pub(super) fn answered(&mut self) -> Option<&'static str> {
         self.unanswered.pop_front()
     }
 
-    /// The bytes that are to be sent.
+    /// The unsent bytes.
     pub(super) const fn unsent(&mut self) -> &mut BytesMut {
         &mut self.unsent
     }

@@ -1,4 +1,4 @@
-//! How a connection is opened.
+//! Opens connections to servers and sentinels.
 
 use std::time::Duration;
 
@@ -14,22 +14,22 @@ use crate::store::tls::TlsClient;
 use crate::store::transport::io_error;
 use crate::store::{Host, Password, ReadError, Tls, tcp};
 
-/// How long one sentinel may take before the next is asked.
+/// The time limit of one sentinel, after which the next is asked.
 const SENTINEL_LIMIT: Duration = Duration::from_millis(500);
 
 /// The user that the exporter logs in as.
 enum Credentials<'k> {
     Anonymous,
-    /// Without a password as well, which is then empty: a user may be let in with any.
+    /// Without a password an empty one is sent, because a user may accept any.
     User {
         name: &'k str,
         password: Option<Password>,
     },
 }
 
-/// Why a server was not reached.
+/// Why a connection was not opened.
 enum ConnectFailure {
-    /// It asks for a user and a password, and none were given.
+    /// The server requires a user and a password, and none were sent.
     NoCredentials(ReadError),
     Read(ReadError),
 }
@@ -48,7 +48,7 @@ impl Keyspace {
         reached.map_err(ConnectFailure::into_read_error)
     }
 
-    /// The user and the password, which is read anew for each connection.
+    /// The user and the password. The file is read for each connection.
     async fn credentials(&self, deadline: Instant) -> Result<Credentials<'_>, ReadError> {
         let password = match &self.password {
             Some(file) => Some(file.read(deadline).await?),
@@ -60,7 +60,7 @@ impl Keyspace {
         })
     }
 
-    /// Where the sentinels say that the server is.
+    /// The address of the server, from the first sentinel that knows it.
     async fn master(&self, sentinels: &[Host], master: &str, deadline: Instant) -> Result<Host, ReadError> {
         let mut failure = ReadError::Unreachable("no sentinel answers".to_owned());
         for sentinel in sentinels {
@@ -77,7 +77,7 @@ impl Keyspace {
         let of_sentinel =
             |failed: ConnectFailure| ReadError::Refused(format!("of a sentinel: {}", failed.into_read_error()));
         let mut connection = match self.reach(sentinel, &Credentials::Anonymous, 0, deadline).await {
-            // A sentinel that asks who one is, is taken to know the same users as the server.
+            // A sentinel that requires a user is assumed to have the users of the server.
             Err(ConnectFailure::NoCredentials(_)) => {
                 self.reach(sentinel, &self.credentials(deadline).await?, 0, deadline).await.map_err(of_sentinel)?
             }
@@ -141,8 +141,7 @@ impl Keyspace {
 }
 
 impl Credentials<'_> {
-    /// The first command. In the third version of the protocol it is always answered, and so whatever is wrong with the
-    /// connection shows where it can be told.
+    /// Adds the first command, `HELLO`. The server always replies to it, so a failed login is detected here.
     fn add(&self, commands: &mut Commands) {
         match self {
             Self::Anonymous => commands.add("HELLO", ["3"].map(str::as_bytes)),

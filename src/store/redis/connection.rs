@@ -1,4 +1,4 @@
-//! A connection on which commands are sent, and replies are read as they arrive.
+//! A connection that sends commands and reads their replies.
 
 #[cfg(test)]
 pub(super) mod canned_server;
@@ -19,17 +19,17 @@ use super::resp::{Parser, Part, Replies, Reply};
 use crate::store::ReadError;
 use crate::store::transport::io_error;
 
-/// As many bytes are read at once. As many wait to be sent before no more commands are added.
+/// The number of bytes that are read at once, and the number of unsent bytes at which no more commands are added.
 const CHUNK: usize = 64 * 1024;
-/// A longer buffer is given back once it is empty.
+/// A larger buffer is freed when it is empty.
 const LONGEST_KEPT: usize = 4 * CHUNK;
 
-/// The way to a server, protected or not.
+/// A stream to a server, with or without TLS.
 pub(super) trait Stream: AsyncRead + AsyncWrite + Send + Sync + Unpin {}
 
 impl<S: AsyncRead + AsyncWrite + Send + Sync + Unpin> Stream for S {}
 
-/// A connection, whose commands are answered in their order. After an error it is out of step, and not to be used again.
+/// A connection. Replies come in the order of commands, so a connection cannot be used after an error.
 pub(super) struct Connection {
     stream: Box<dyn Stream>,
     commands: Commands,
@@ -92,7 +92,7 @@ impl Connection {
         Replies::new(replies, self.parser.parts(), &self.received)
     }
 
-    /// Parses so many replies, or the header of one that is an array, and forgets those before.
+    /// Parses a number of replies, or the header of an array, and drops those before.
     async fn parse(&mut self, replies: usize, head: bool, more: &mut CommandSource<'_>) -> Result<(), ReadError> {
         self.parser.finish(&mut self.received);
         if self.received.is_empty() && self.received.capacity() > LONGEST_KEPT {
@@ -111,13 +111,12 @@ impl Connection {
         Ok(())
     }
 
-    /// Sends what can be sent, and reads what can be read: neither may wait for the other, because a server or a proxy
-    /// may take no more commands until its replies are read.
+    /// Sends and reads in parallel, because a server or a proxy may accept no more commands until its replies are read.
     fn poll(&mut self, context: &mut Context<'_>, more: &mut CommandSource<'_>) -> Poll<io::Result<usize>> {
         let sent = self.poll_send(context, more);
         let read = pin!(self.stream.read_buf(&mut self.received)).poll(context);
         match (read, sent) {
-            // A server says why it ends a connection before it does.
+            // Before it closes a connection, a server sends the reason.
             (Poll::Pending, Poll::Ready(Err(error))) => Poll::Ready(Err(error)),
             (read, _) => read,
         }
@@ -139,7 +138,7 @@ impl Connection {
 }
 
 impl Elements<'_> {
-    /// How many there are still.
+    /// The number of elements that are left.
     pub(super) const fn left(&self) -> usize {
         self.left
     }
@@ -161,7 +160,7 @@ impl Elements<'_> {
         }
     }
 
-    /// Makes sure that there are no more.
+    /// Checks that no elements are left.
     pub(super) fn end(self) -> Result<(), ReadError> {
         if self.left == 0 { Ok(()) } else { Err(not_understood()) }
     }

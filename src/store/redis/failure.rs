@@ -1,14 +1,14 @@
-//! The errors of Redis and Valkey, by who must act on them.
+//! The errors of Redis and Valkey, by who has to act.
 
 use super::resp::{Malformed, ServerError};
 use crate::store::ReadError;
 
-/// Why a transaction was not carried out.
+/// Why a transaction failed.
 #[derive(Debug)]
 pub(super) enum Failure {
-    /// The reason is told.
+    /// An error to report.
     Read(ReadError),
-    /// The server does not know the command that tells at what time a key expires.
+    /// The server does not know `PEXPIRETIME`.
     NoExpiryTime,
 }
 
@@ -19,13 +19,13 @@ impl From<ReadError> for Failure {
 }
 
 impl Failure {
-    /// The server's answer to a command that it does not take.
+    /// The server's error reply to a command.
     pub(super) fn of(command: &str, error: ServerError<'_>) -> Self {
         let unknown = error.details.starts_with("unknown command");
         if unknown && command == "PEXPIRETIME" { Self::NoExpiryTime } else { Self::Read(answered(command, error)) }
     }
 
-    /// The reason.
+    /// The error to report.
     pub(super) fn into_read_error(self) -> ReadError {
         match self {
             Self::Read(error) => error,
@@ -34,12 +34,12 @@ impl Failure {
     }
 }
 
-/// What answers is no such server.
+/// The error for a peer that is not such a server.
 pub(super) fn not_understood() -> ReadError {
     ReadError::Unreachable("what answers does not speak the protocol of Redis".to_owned())
 }
 
-/// Bytes that are no reply to what was asked.
+/// The error for bytes that are not a reply.
 pub(super) fn malformed(how: Malformed) -> ReadError {
     match how {
         Malformed::Protocol => not_understood(),
@@ -50,7 +50,7 @@ pub(super) fn malformed(how: Malformed) -> ReadError {
     }
 }
 
-/// What to say of a server by its role and mode, unless it can be read.
+/// Checks that a server with this role and mode can be read.
 pub(super) fn of_role(role: Option<&[u8]>, mode: Option<&[u8]>) -> Result<(), ReadError> {
     match (role, mode) {
         (_, Some(b"cluster")) => Err(cluster()),
@@ -72,7 +72,7 @@ pub(super) fn refused_version() -> ReadError {
     ReadError::Refused("the server is too old; Redis 6 or later is needed".to_owned())
 }
 
-/// The server's own error, by its first word. Nothing else of its text is passed on.
+/// Translates an error of the server by its first word. The rest of its text is not shown.
 pub(super) fn answered(command: &str, error: ServerError<'_>) -> ReadError {
     let command = command.to_ascii_lowercase();
     let says = |part: &str| error.details.contains(part);
@@ -80,11 +80,11 @@ pub(super) fn answered(command: &str, error: ServerError<'_>) -> ReadError {
     match error.code {
         "NOAUTH" => refused("the server asks for a password; name a file with it in `password_file`"),
         "WRONGPASS" => refused("the server refuses the user or the password"),
-        // The command was looked at first, so it is the key that may not be read.
+        // The server checks the command first, so the key is what may not be read.
         "NOPERM" if says("key") && !says("run the") => {
             refused(&format!("the user may not read these keys (`{command}`); grant it their names with `~`"))
         }
-        // The one command that a transaction cannot be without is told of in another way.
+        // For `EXEC` the server reports a missing right with another code.
         "NOPERM" | "EXECABORT" if error.code == "NOPERM" || says("no permissions") => {
             refused(&format!("the user may not give the command `{command}`; grant it with `+{command}`"))
         }

@@ -1,4 +1,4 @@
-//! The keys that are leases, as they are found.
+//! The keys of leases that a scan finds.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use crate::lease::{Column, RecordFault, RejectedRecord};
 use crate::store::column::MAX_NAME;
 use crate::store::redis::keys::KeyLayout;
 
-/// The leases found: those of the first names, and how many more there are.
+/// The first leases by name, and the number of others.
 #[derive(Debug)]
 pub(super) struct LeaseKeyList {
     found: Vec<LeaseKey>,
@@ -17,17 +17,17 @@ pub(super) struct LeaseKeyList {
 }
 
 impl LeaseKeyList {
-    /// None yet.
+    /// An empty list.
     pub(super) const fn new(max_leases: usize) -> Self {
         Self { found: Vec::new(), max_leases, over_limit: 0 }
     }
 
-    /// The one that there is, whether its key is there or not.
+    /// The only lease, whether its key exists or not.
     pub(super) fn one(key: String, name: &Arc<str>) -> Self {
         Self { found: vec![LeaseKey { key, name: Arc::clone(name) }], max_leases: 1, over_limit: 0 }
     }
 
-    /// Takes in a key, if it is one of a lease. One that no lease can be named after is put with the rejected rows.
+    /// Adds a key if it is the key of a lease. A key that gives no valid name is rejected.
     pub(super) fn add(&mut self, layout: &KeyLayout, key: &[u8], kept: &mut RecordLimiter) {
         let Ok(key) = std::str::from_utf8(key) else { return Self::reject(RecordFault::Unreadable, kept) };
         match layout.lease_name(key) {
@@ -43,23 +43,23 @@ impl LeaseKeyList {
         }
     }
 
-    /// Puts a key that no lease can be named after with the rejected rows.
+    /// Rejects a key that gives no valid name.
     pub(super) fn reject(fault: RecordFault, kept: &mut RecordLimiter) {
         kept.reject(RejectedRecord { lease: None, column: Column::Lease, fault });
     }
 
-    /// The first by name.
+    /// Takes the leases, in the order of names.
     pub(super) fn take(&mut self) -> Vec<LeaseKey> {
         self.leave_out();
         std::mem::take(&mut self.found)
     }
 
-    /// How many were left out.
+    /// The number of leases that were dropped.
     pub(super) const fn over_limit(&self) -> u64 {
         self.over_limit
     }
 
-    /// A scan may find a key twice, so they are told apart before any is counted.
+    /// Drops leases beyond the limit. A scan may find a key twice, so duplicates are removed first.
     fn leave_out(&mut self) {
         self.found.sort_unstable_by(|one, other| one.name.cmp(&other.name));
         self.found.dedup();

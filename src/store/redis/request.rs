@@ -1,4 +1,4 @@
-//! What is asked in one transaction.
+//! The commands of one transaction.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,19 +14,18 @@ use crate::lease::{Column, StoreTime};
 use crate::store::column::MAX_NAME;
 use crate::store::redis::keys::{DueKey, KeyLayout, Record};
 
-/// A lease to ask about.
+/// A lease and its key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct LeaseKey {
     pub(super) key: String,
     pub(super) name: Arc<str>,
 }
 
-/// How many leases share one look at the clock, where the server only says how long they have left: some ten
-/// microseconds pass with each.
+/// How many leases share one `TIME` command, if the server reports the remaining time to live: each lease takes about ten
+/// microseconds.
 pub(super) const LEASES_PER_CLOCK: usize = 200;
 
-/// The commands of one transaction. They are packed as they are sent, so that no more than some thousands of them are
-/// held at once.
+/// The commands of one transaction. They are encoded while they are sent, so that memory holds a few thousand at most.
 pub(super) struct Request<'r> {
     layout: &'r KeyLayout,
     leases: &'r [LeaseKey],
@@ -36,26 +35,26 @@ pub(super) struct Request<'r> {
     schedules: &'r DueScheduleTracker,
 }
 
-/// A transaction that was carried out.
+/// The reply to a transaction.
 pub(super) struct TransactionReply<'c> {
     /// The replies to the commands in it.
     pub(super) elements: Elements<'c>,
-    /// The earliest moment at which it can have been carried out, on the exporter's monotonic clock.
+    /// The earliest time of its execution, on the exporter's monotonic clock.
     pub(super) began: Duration,
 }
 
-/// The progress of packing a request.
+/// How far a request is encoded.
 #[derive(Default)]
 struct PackingState {
     /// The next part: the beginning, a lease, or the end.
     next: usize,
-    /// When the end was packed.
+    /// When the end was encoded.
     ended: Option<Duration>,
 }
 
 impl<'r> Request<'r> {
-    /// Asks for the server's role, its clock, and all that the layout says of each lease. What is due is counted up to
-    /// `counted_to`, and of what came first in the schedules it is asked where it is now.
+    /// A request for the server's role and clock, and for each lease the values that the layout names. Due work is counted
+    /// up to `counted_to`. The scores of the first entries of `schedules` are requested too.
     pub(super) fn new(
         layout: &'r KeyLayout,
         leases: &'r [LeaseKey],
@@ -67,7 +66,7 @@ impl<'r> Request<'r> {
         Self { layout, leases, expiry, counted_to, schedules }
     }
 
-    /// What is sent.
+    /// The encoded request.
     #[cfg(test)]
     pub(super) fn packed(&self) -> Vec<u8> {
         let (mut commands, mut state) = (Commands::default(), PackingState::default());
@@ -75,7 +74,7 @@ impl<'r> Request<'r> {
         commands.unsent().to_vec()
     }
 
-    /// Has the transaction carried out.
+    /// Sends the request and waits until the transaction is executed.
     pub(super) async fn send<'c>(&self, connection: &'c mut Connection) -> Result<TransactionReply<'c>, Failure> {
         let mut state = PackingState::default();
         let mut knows_expiry_time = true;
@@ -89,14 +88,14 @@ impl<'r> Request<'r> {
             match connection.answer(&mut |commands| self.pack(&mut state, commands)).await? {
                 (_, Reply::Status) => {}
                 (name, Reply::Error(error)) => match Failure::of(name, error) {
-                    // The transaction is refused in the end, and another one sent on the same connection.
+                    // `EXEC` then fails, and the caller sends another transaction on the same connection.
                     Failure::NoExpiryTime => knows_expiry_time = false,
                     told @ Failure::Read(_) => return Err(told),
                 },
                 _ => return Err(not_understood().into()),
             }
         }
-        // The server carries a transaction out after its last command, which was not sent before this.
+        // The server executes a transaction after `EXEC`, which was not sent before this time.
         let began = state.ended.unwrap_or_else(clock::monotonic);
         match connection.array().await {
             Ok(elements) if knows_expiry_time => Ok(TransactionReply { elements, began }),
@@ -106,7 +105,7 @@ impl<'r> Request<'r> {
         }
     }
 
-    /// Packs the next part.
+    /// Encodes the next part. `false` means that there is none.
     fn pack(&self, state: &mut PackingState, commands: &mut Commands) -> bool {
         let (at, end) = (state.next, self.leases.len() + 1);
         if at > end {
@@ -116,7 +115,7 @@ impl<'r> Request<'r> {
         match at.checked_sub(1) {
             None => {
                 commands.add("MULTI", []);
-                // The one way to learn of the role that needs no right.
+                // The only command that reports the role without a right of its own.
                 commands.add("HELLO", ["3"].map(str::as_bytes));
                 commands.add("TIME", []);
             }
@@ -173,12 +172,12 @@ impl<'r> Request<'r> {
     }
 }
 
-/// Whether the clock is read again before this lease.
+/// Whether `TIME` is repeated before this lease.
 pub(super) const fn reads_clock_before(expiry: Expiry, at: usize) -> bool {
     matches!(expiry, Expiry::Remaining) && at > 0 && at.is_multiple_of(LEASES_PER_CLOCK)
 }
 
-/// How many commands ask about one lease.
+/// The number of commands for one lease.
 pub(super) fn commands_per_lease(layout: &KeyLayout) -> usize {
     let record = match &layout.record {
         Record::Lock { epoch, progress, .. } => 1 + usize::from(epoch.is_some()) + usize::from(progress.is_some()),
@@ -192,7 +191,7 @@ pub(super) fn commands_per_lease(layout: &KeyLayout) -> usize {
     1 + record + due
 }
 
-/// No more of a value than shows that it is too long: it may be half a gigabyte.
+/// Reads a value up to the length at which it is too long, because a value can have half a gigabyte.
 fn value(commands: &mut Commands, key: &str) {
     commands.add("GETRANGE", [key, "0", itoa::Buffer::new().format(MAX_NAME)].map(str::as_bytes));
 }

@@ -1,4 +1,4 @@
-//! Single answers, and the values of a row that they stand for.
+//! Decodes single replies into values of a record.
 
 use super::failure::{answered, not_understood, of_role};
 use super::resp::{Replies, Reply, ServerError};
@@ -7,7 +7,7 @@ use crate::store::ReadError;
 use crate::store::column::{MAX_NAME, Value};
 use crate::store::rows::decode;
 
-/// Why a lease's row cannot be used: for itself, or with it the whole reading.
+/// Why a reply cannot be decoded: a fault of one record, or of the whole reading.
 pub(super) enum DecodeError {
     Record(Column, RecordFault),
     Reading(ReadError),
@@ -19,16 +19,16 @@ impl From<ReadError> for DecodeError {
     }
 }
 
-/// The next answer.
+/// The next reply.
 pub(super) fn next<'r>(answers: &mut Replies<'r>) -> Result<Reply<'r>, ReadError> {
     answers.next().ok_or_else(not_understood)
 }
 
-/// A counter. Of a key that is not there a range is empty.
+/// Decodes a counter. The range of a missing key is empty.
 pub(super) fn counter(row: &mut LeaseRecord, reply: Reply<'_>) -> Result<(), DecodeError> {
     match reply {
         Reply::Text(b"") => Ok(()),
-        // There may be more of it.
+        // The value may be longer than the range.
         Reply::Text(digits) if digits.len() > MAX_NAME => {
             Err(DecodeError::Record(Column::Epoch, RecordFault::Unreadable))
         }
@@ -36,13 +36,13 @@ pub(super) fn counter(row: &mut LeaseRecord, reply: Reply<'_>) -> Result<(), Dec
     }
 }
 
-/// Whether a hash has none of the fields.
+/// Whether all fields are missing.
 pub(super) fn has_none(fields: Reply<'_>) -> bool {
     let Reply::Array(mut values) = fields else { return false };
     values.all(|value| matches!(value, Reply::Nil))
 }
 
-/// Fields of a hash, in the order of their columns.
+/// Decodes the fields of a hash, in the order of their columns.
 pub(super) fn hash(row: &mut LeaseRecord, columns: &[Column], fields: Reply<'_>) -> Result<(), DecodeError> {
     let first = columns.first().copied().unwrap_or(Column::Lease);
     let mut values = match fields {
@@ -52,7 +52,7 @@ pub(super) fn hash(row: &mut LeaseRecord, columns: &[Column], fields: Reply<'_>)
     columns.iter().try_for_each(|column| field(row, *column, "HMGET", next(&mut values)?))
 }
 
-/// A value of a column.
+/// Decodes the value of a column.
 pub(super) fn field(
     row: &mut LeaseRecord,
     column: Column,
@@ -68,7 +68,7 @@ pub(super) fn field(
     decoded.map_err(|fault| DecodeError::Record(column, fault))
 }
 
-/// The fault of a value whose text was not kept.
+/// The fault of a text that is too long to be kept.
 const fn too_long(column: Column) -> RecordFault {
     match column {
         Column::Holder => RecordFault::NameTooLong,
@@ -77,7 +77,7 @@ const fn too_long(column: Column) -> RecordFault {
     }
 }
 
-/// How many there are.
+/// Decodes a number of elements.
 pub(super) fn count(command: &'static str, reply: Reply<'_>) -> Result<u64, DecodeError> {
     match reply {
         Reply::Integer(count) => u64::try_from(count).map_err(|_| not_understood().into()),
@@ -85,7 +85,7 @@ pub(super) fn count(command: &'static str, reply: Reply<'_>) -> Result<u64, Deco
     }
 }
 
-/// The member with the lowest score in a sorted set, and that score; nothing if the set is empty.
+/// The member of a sorted set with the lowest score, and the score; `None` if the set is empty.
 pub(super) fn lowest_of(reply: Reply<'_>) -> Result<Option<(Reply<'_>, f64)>, DecodeError> {
     let mut members = match reply {
         Reply::Array(members) => members,
@@ -101,7 +101,7 @@ pub(super) fn lowest_of(reply: Reply<'_>) -> Result<Option<(Reply<'_>, f64)>, De
     }
 }
 
-/// A member of a sorted set; nothing of one that is too long to be asked for again.
+/// The name of a member; `None` if it is too long to be sent in the next request.
 pub(super) fn short(member: Reply<'_>) -> Option<&[u8]> {
     match member {
         Reply::Text(member) if member.len() <= MAX_NAME => Some(member),
@@ -109,7 +109,7 @@ pub(super) fn short(member: Reply<'_>) -> Option<&[u8]> {
     }
 }
 
-/// The score of one member of a sorted set; nothing if it is not there.
+/// The score of a member of a sorted set; `None` if it is not in the set.
 pub(super) fn score_of(reply: Reply<'_>) -> Result<Option<f64>, DecodeError> {
     match reply {
         Reply::Nil => Ok(None),
@@ -118,7 +118,7 @@ pub(super) fn score_of(reply: Reply<'_>) -> Result<Option<f64>, DecodeError> {
     }
 }
 
-/// When what has this score falls due; nothing for what never does.
+/// The time at which an entry with this score falls due; `None` if it never does.
 pub(super) fn score_time(score: f64) -> Result<Option<StoreTime>, DecodeError> {
     if score == f64::INFINITY {
         return Ok(None);
@@ -145,12 +145,12 @@ pub(super) fn time(reply: Reply<'_>) -> Result<StoreTime, ReadError> {
     }
 }
 
-/// Makes sure that a server that answers so to HELLO can be read.
+/// Checks by the reply to `HELLO` that the server can be read.
 pub(super) fn check_hello(hello: Reply<'_>) -> Result<(), ReadError> {
     of_role(property(hello, b"role"), property(hello, b"mode"))
 }
 
-/// One of the properties that a server tells of itself.
+/// A property in the reply to `HELLO`.
 fn property<'r>(hello: Reply<'r>, name: &[u8]) -> Option<&'r [u8]> {
     let Reply::Map(mut properties) = hello else { return None };
     while let Some(key) = properties.next() {
@@ -162,7 +162,7 @@ fn property<'r>(hello: Reply<'r>, name: &[u8]) -> Option<&'r [u8]> {
     None
 }
 
-/// An answer that is not what was asked for: of a value of another type, or an error that is not the lease's.
+/// The error for a reply of an unexpected type, or an error of the server.
 fn unexpected(column: Column, command: &'static str, reply: Reply<'_>) -> DecodeError {
     match reply {
         Reply::Error(ServerError { code: "WRONGTYPE", .. }) => DecodeError::Record(column, RecordFault::WrongType),

@@ -1,25 +1,25 @@
-//! The names of the keys that are leases.
+//! Patterns for the keys of leases.
 
 use super::glob::RedisGlob;
 
-/// Which keys are leases.
+/// A pattern for the keys of leases.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum KeyPattern {
-    /// This one.
+    /// A single key.
     One(Box<str>),
-    /// Those that begin and end like this. What is between is the lease's name.
+    /// Keys with a prefix and a suffix. The name of the lease is between them.
     Between {
-        /// How they begin.
+        /// The prefix.
         prefix: Box<str>,
-        /// How they end.
+        /// The suffix.
         suffix: Box<str>,
     },
-    /// Those that a pattern matches. The whole key is the lease's name.
+    /// Keys that a glob matches. The name of the lease is the whole key.
     Matching(RedisGlob),
 }
 
 impl KeyPattern {
-    /// The pattern that a text stands for, in the store's own language.
+    /// Parses a pattern in the syntax of Redis.
     pub(super) fn new(text: &str) -> Self {
         if !text.contains(['*', '?', '[']) {
             return Self::One(text.into());
@@ -32,7 +32,7 @@ impl KeyPattern {
         }
     }
 
-    /// The name of the lease under a key; `None` if the pattern does not match.
+    /// The name of the lease of a key; `None` if the pattern does not match.
     pub(super) fn name<'k>(&self, key: &'k str) -> Option<&'k str> {
         match self {
             Self::One(one) => (**one == *key).then_some(key),
@@ -41,12 +41,12 @@ impl KeyPattern {
         }
     }
 
-    /// Whether there may be more than one such key.
+    /// Whether it can match more than one key.
     pub(in crate::store) const fn is_many(&self) -> bool {
         !matches!(self, Self::One(_))
     }
 
-    /// The pattern as the store reads it.
+    /// The pattern in the syntax of Redis.
     pub(in crate::store) fn text(&self) -> String {
         match self {
             Self::One(key) => key.to_string(),

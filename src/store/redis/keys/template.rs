@@ -1,38 +1,38 @@
-//! The keys that belong to a lease beside its own.
+//! Names of further keys of a lease.
 
 use super::pattern::KeyPattern;
 
-/// How a key is named after its lease.
+/// A template for the name of a key of a lease.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum KeyTemplate {
-    /// It is not.
+    /// A fixed name.
     Fixed(Box<str>),
-    /// A part of it is taken from the lease.
+    /// A name with a part that is replaced.
     Derived {
-        /// What comes before that.
+        /// What is before the part.
         before: Box<str>,
-        /// What it is.
+        /// What the part is replaced by.
         part: LeasePart,
-        /// What comes after that.
+        /// What is after the part.
         after: Box<str>,
     },
 }
 
-/// What a template takes from the lease.
+/// The part of a lease in a template.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LeasePart {
-    /// The key.
+    /// The key of the lease.
     Key,
-    /// The name.
+    /// The name of the lease.
     Name,
 }
 
-/// How many of a lease's words a template has, where that is more than one.
+/// The error for a template with more than one placeholder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct SeveralPlaceholders;
 
 impl KeyTemplate {
-    /// The template that a text stands for: `{key}` and `{name}` are the lease's; other braces are braces.
+    /// Parses a template. `{key}` and `{name}` are placeholders; other braces have no meaning.
     pub(super) fn new(text: &str) -> Result<Self, SeveralPlaceholders> {
         let found = [("{key}", LeasePart::Key), ("{name}", LeasePart::Name)]
             .into_iter()
@@ -56,7 +56,7 @@ impl KeyTemplate {
         }
     }
 
-    /// Whether a key is what this makes of some lease, there or not.
+    /// Whether a key has a name that the template gives for some lease, which need not exist.
     pub(super) fn makes(&self, key: &str, leases: &KeyPattern) -> bool {
         match self {
             Self::Fixed(fixed) => **fixed == *key,
@@ -70,7 +70,7 @@ impl KeyTemplate {
         }
     }
 
-    /// Whether every key of a lease would be taken for what this makes of another.
+    /// Whether the template can give the names of the keys of leases themselves.
     pub(super) fn swallows(&self, leases: &KeyPattern) -> bool {
         match (self, leases) {
             (Self::Fixed(fixed), leases) => *leases == KeyPattern::One(fixed.clone()),
