@@ -16,7 +16,7 @@ use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_m
 use lease_exporter::clock;
 use lease_exporter::expose::Format;
 use lease_exporter::expose::metrics::{Exposition, SourceMetrics};
-use lease_exporter::lease::{Clock, Kind, Policies, Policy, Reading, Rules, SourceEvaluator, TokenKey};
+use lease_exporter::lease::{Clock, LeaseKind, Policies, Policy, Reading, Rules, SourceEvaluator, TokenKey};
 use lease_exporter::preset::Preset;
 use lease_exporter::store::Scope;
 use lease_exporter::store::sqlite::SqliteQuery;
@@ -92,7 +92,7 @@ fn parts(criterion: &mut Criterion) {
         let (_folder, connection) = filled(size);
         let query = SqliteQuery::new(sql.as_str().into(), Scope { only_lease: "documents".into(), max_leases: size });
         let rules = Rules {
-            kind: Kind::Standing,
+            kind: LeaseKind::Standing,
             clock: Clock::Store,
             clock_skew: Rules::CLOCK_SKEW,
             max_leases: size,

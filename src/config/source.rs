@@ -14,7 +14,7 @@ use super::problem::{Diagnostics, Problem, with_article};
 use super::raw::{RawSource, is_common};
 use crate::diagnostic::QuotedValue;
 use crate::duration::{DurationFault, Zero, duration};
-use crate::lease::{Clock, Kind, Policies, Rules};
+use crate::lease::{Clock, LeaseKind, Policies, Rules};
 use crate::preset::Preset;
 use crate::store::kind::{Query, StoreConfig, StoreKind};
 use crate::store::kinds::{self, KINDS};
@@ -142,7 +142,7 @@ impl fmt::Debug for Source {
 /// What a source, or its preset, says of its leases.
 struct LeaseFacts {
     origin: Origin,
-    kind: Kind,
+    kind: LeaseKind,
     clock: Clock,
     /// The name of the only lease, if a preset gives it.
     lease: Option<Arc<str>>,
@@ -209,8 +209,8 @@ impl QueryReader<'_> {
     /// The query under the query key of this kind of store.
     fn of_own(&mut self, store: &dyn StoreKind, node: &Node) -> Option<QueryAndFacts> {
         let (kinds, clocks) =
-            (Kind::ALL.map(|kind| (kind.as_str(), kind)), Clock::ALL.map(|clock| (clock.as_str(), clock)));
-        let kind = choice("kind", self.keys.text("kind"), Kind::Standing, kinds, self.diagnostics);
+            (LeaseKind::ALL.map(|kind| (kind.as_str(), kind)), Clock::ALL.map(|clock| (clock.as_str(), clock)));
+        let kind = choice("kind", self.keys.text("kind"), LeaseKind::Standing, kinds, self.diagnostics);
         let clock = choice("clock", self.keys.text("clock"), Clock::Store, clocks, self.diagnostics);
         if let Some(at) = self.keys.get("parameters").and_then(Node::line) {
             self.diagnostics.note(at, Problem::ParametersOfQuery);

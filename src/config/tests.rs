@@ -9,7 +9,7 @@ use crate::store::sqlite::SqliteFile;
 
 use super::{Config, ConfigError, Families, Origin, Source};
 use crate::fixtures::{assert_expected, fixtures};
-use crate::lease::{Alert, Clock, Kind, Policy, Rules, Work};
+use crate::lease::{Alert, Clock, LeaseKind, Policy, Rules, Work};
 
 const FAMILIES: Families<'_> = Families {
     all: &["lease_state", "lease_held_seconds", "lease_holders", "lease_epoch"],
@@ -67,7 +67,7 @@ fn what_is_not_given_has_its_default() {
     assert_eq!(source.store.downcast_ref(), Some(&file));
     assert_eq!(source.origin, Origin::Preset("reference"));
     let rules = Rules {
-        kind: Kind::Standing,
+        kind: LeaseKind::Standing,
         clock: Clock::Store,
         clock_skew: Duration::from_secs(2),
         max_leases: 10_000,
@@ -93,7 +93,10 @@ fn everything_given_arrives() {
     let jobs = source(&config, "jobs.eu-1");
     let SqliteFile { path, sql } = jobs.store.downcast_ref().unwrap();
     assert_eq!(*path, folder().join("beside/jobs.db"));
-    assert_eq!((jobs.origin, jobs.rules.kind, jobs.rules.clock), (Origin::Key("query"), Kind::Claim, Clock::Holder));
+    assert_eq!(
+        (jobs.origin, jobs.rules.kind, jobs.rules.clock),
+        (Origin::Key("query"), LeaseKind::Claim, Clock::Holder)
+    );
     assert!(sql.starts_with("SELECT unixepoch()"));
 }
 

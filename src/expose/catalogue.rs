@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use super::format::{FamilyMetadata, FamilyType};
 use crate::lease::{
-    Anomaly, Authority, Due, EventAge, Holder, HolderToken, Kind, Progress, ProgressState, ReadFailure, Reason,
+    Anomaly, Authority, Due, EventAge, Holder, HolderToken, LeaseKind, Progress, ProgressState, ReadFailure, Reason,
     RecordFault, RemainingTtl, SourceSnapshot, State, Status, StoreTime,
 };
 use Samples::{Counters, Float, Integer, LabelEnum, LabelValues, StateSet};
@@ -279,7 +279,7 @@ pub static CATALOGUE: &[Family] = &[
     source(
         "lease_source_info",
         "What holding a lease of the source means; always 1.",
-        LabelEnum("kind", values!(Kind), |snapshot| snapshot.kind as usize),
+        LabelEnum("kind", values!(LeaseKind), |snapshot| snapshot.kind as usize),
     ),
     source(
         "lease_source_up",

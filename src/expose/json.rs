@@ -22,7 +22,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use serde::Serialize;
 
-use crate::lease::{Kind, ReadFailure, RecordFault, SourceSnapshot};
+use crate::lease::{LeaseKind, ReadFailure, RecordFault, SourceSnapshot};
 use lease::Lease;
 use values::{AsString, CountMap};
 
@@ -120,7 +120,7 @@ impl<'a> LeaseDocument<'a> {
 struct SourceHealth<'a> {
     source: &'a str,
     /// The meaning of a held lease: `standing`, `registry` or `claim`.
-    kind: AsString<Kind>,
+    kind: AsString<LeaseKind>,
     /// Whether the source could be read.
     up: bool,
     /// Why it could not be read.

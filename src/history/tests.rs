@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::*;
 use crate::lease::{
-    AnomalyCounts, Authority, Health, Kind, ObservationFailure, Policy, ProgressState, ReadFailure, Reason,
+    AnomalyCounts, Authority, Health, LeaseKind, ObservationFailure, Policy, ProgressState, ReadFailure, Reason,
     RejectedRecords, State, Status, Verdict,
 };
 
@@ -29,7 +29,7 @@ fn snapshot(leases: &[&str], outcome: Result<State, ReadFailure>) -> SourceSnaps
     };
     SourceSnapshot {
         source: "s".into(),
-        kind: Kind::Standing,
+        kind: LeaseKind::Standing,
         health: Health {
             outcome: outcome.map(|_| ()),
             duration: Duration::ZERO,

@@ -6,7 +6,7 @@ use super::evidence::{
     ProgressEpoch, RemainingTtl, VacancyCause,
 };
 use super::label::{Authority, ProgressState, Reason, State};
-use super::policy::{Kind, Policy, Work};
+use super::policy::{LeaseKind, Policy, Work};
 
 /// Authority, progress, state and reason.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,7 +23,7 @@ pub struct Verdict {
 
 /// Judges one lease.
 #[must_use]
-pub fn judge(observation: &Observation, kind: Kind, policy: &Policy) -> Verdict {
+pub fn judge(observation: &Observation, kind: LeaseKind, policy: &Policy) -> Verdict {
     let evidence = match observation {
         Ok(evidence) => evidence,
         Err(failure) => return Verdict::unobserved(*failure),
@@ -39,8 +39,8 @@ pub fn judge(observation: &Observation, kind: Kind, policy: &Policy) -> Verdict 
                 return Verdict::unknown(authority, Reason::ProgressWithoutAuthority);
             }
             match kind {
-                Kind::Standing | Kind::Registry => Verdict::no_leader(authority, reason),
-                Kind::Claim => vacant_claim(evidence, policy, authority, reason),
+                LeaseKind::Standing | LeaseKind::Registry => Verdict::no_leader(authority, reason),
+                LeaseKind::Claim => vacant_claim(evidence, policy, authority, reason),
             }
         }
     }

@@ -39,7 +39,7 @@ pub use evidence::{
 };
 pub use judge::{Verdict, judge};
 pub use label::{Anomaly, Authority, Column, ProgressState, ReadFailure, Reason, RecordFault, State};
-pub use policy::{Alert, AlertSet, Clock, Kind, Policies, Policy, Rules, Work};
+pub use policy::{Alert, AlertSet, Clock, LeaseKind, Policies, Policy, Rules, Work};
 pub use record::{Columns, Cursor, Epoch, LeaseRecord, Reading, RecordSet, RejectedRecord, StoreTime, TimeOutOfRange};
 pub use sentence::{Readable, Sentence};
 pub use snapshot::{Health, SourceSnapshot};

@@ -8,7 +8,7 @@ use super::label::labels;
 
 labels! {
     /// What holding a lease of a source means.
-    Kind {
+    LeaseKind {
         /// One holder should always be there: leader election.
         Standing = "standing",
         /// Many holders beat side by side, such as a table of scheduler heartbeats. The lease is held while one of them is fresh.
@@ -116,7 +116,7 @@ pub trait Policies: fmt::Debug + Send + Sync {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rules {
     /// What holding a lease means here.
-    pub kind: Kind,
+    pub kind: LeaseKind,
     /// Whose clock wrote the times.
     pub clock: Clock,
     /// How far the clocks involved may differ.

@@ -23,7 +23,7 @@ impl Policies for OnePolicy {
 
 const START: i64 = 1_800_000_000_000_000;
 
-fn rules(kind: Kind, clock: Clock) -> Rules {
+fn rules(kind: LeaseKind, clock: Clock) -> Rules {
     Rules { kind, clock, clock_skew: Duration::from_secs(2), max_leases: 100, resolution: Duration::ZERO }
 }
 
@@ -53,8 +53,8 @@ fn policy() -> impl Strategy<Value = Policy> {
     })
 }
 
-fn kind() -> impl Strategy<Value = Kind> {
-    prop::sample::select(Kind::ALL.to_vec())
+fn kind() -> impl Strategy<Value = LeaseKind> {
+    prop::sample::select(LeaseKind::ALL.to_vec())
 }
 
 fn clock() -> impl Strategy<Value = Clock> {
@@ -180,7 +180,7 @@ proptest! {
         steps in collection::vec((prop_oneof![Just(None), (0.0..400.0f64).prop_map(Some)], 0.001..400.0f64, 0.0..0.5f64), 1..12),
     ) {
         prop_assume!(with_time || with_cursor);
-        let mut evaluator = evaluator(rules(Kind::Standing, clock), Policy::default());
+        let mut evaluator = evaluator(rules(LeaseKind::Standing, clock), Policy::default());
         let columns: Columns = [Column::Holder, Column::ProgressAt, Column::ProgressCursor].into_iter().collect();
         let mut now = 1_000.0;
         let mut event: f64 = 900.0;
@@ -226,7 +226,7 @@ proptest! {
     ) {
         let columns: Columns = Column::ALL.into_iter().collect();
         let tell = |renew: bool| {
-            let mut evaluator = evaluator(rules(Kind::Standing, clock), policy);
+            let mut evaluator = evaluator(rules(LeaseKind::Standing, clock), policy);
             let mut now = 1_000;
             let mut told = Vec::new();
             for (step, (wait, cursor, progress_ago, due_ago)) in steps.iter().enumerate() {

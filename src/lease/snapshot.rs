@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::evidence::RejectedRecords;
 use super::label::{ReadFailure, RecordFault};
-use super::policy::Kind;
+use super::policy::LeaseKind;
 use super::status::Status;
 
 /// The result of one reading of a source, from which the metrics, the JSON, the page and the table are rendered.
@@ -14,7 +14,7 @@ pub struct SourceSnapshot {
     /// The source's name.
     pub source: Arc<str>,
     /// What holding a lease means in the source.
-    pub kind: Kind,
+    pub kind: LeaseKind,
     /// The outcome of the reading and the counters of the source.
     pub health: Health,
     /// The leases, by name.

@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::anomaly::AnomalyCounts;
 use super::judge::judge;
 use super::label::{ReadFailure, RecordFault};
-use super::policy::{Kind, Policies, Policy, Rules};
+use super::policy::{LeaseKind, Policies, Policy, Rules};
 use super::record::Reading;
 use super::snapshot::{Health, SourceSnapshot};
 use super::status::Status;
@@ -17,7 +17,7 @@ use super::tracker::SourceTracker;
 #[derive(Debug)]
 pub struct SourceEvaluator {
     source: Arc<str>,
-    kind: Kind,
+    kind: LeaseKind,
     tracker: SourceTracker,
     policies: Arc<dyn Policies>,
     /// The policy of each tracked lease, by name, so that policies are looked up for new leases only.

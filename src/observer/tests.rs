@@ -11,8 +11,8 @@ use tokio::time::timeout_at;
 
 use super::*;
 use crate::lease::{
-    Clock, Columns, Epoch, Kind, LeaseRecord, Policies, Policy, ReadFailure, ReadInterval, Reading, Reason, RecordSet,
-    Rules, SourceEvaluator, State, StoreTime, TokenKey,
+    Clock, Columns, Epoch, LeaseKind, LeaseRecord, Policies, Policy, ReadFailure, ReadInterval, Reading, Reason,
+    RecordSet, Rules, SourceEvaluator, State, StoreTime, TokenKey,
 };
 use crate::store::{ReadError, ReadResult, Store};
 
@@ -102,7 +102,7 @@ fn source(name: &str, does: Does) -> (SourceSetup, Handle) {
     let does = Arc::new(Mutex::new(does));
     let reads = Arc::new(AtomicUsize::new(0));
     let rules = Rules {
-        kind: Kind::Standing,
+        kind: LeaseKind::Standing,
         clock: Clock::Store,
         clock_skew: Rules::CLOCK_SKEW,
         max_leases: 10,

@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde::de::{Deserializer, IgnoredAny, MapAccess, Visitor};
 
 use super::{About, Parameter, ParameterType, Preset, PresetStore, Value};
-use crate::lease::{Clock, Column, Columns, Kind};
+use crate::lease::{Clock, Column, Columns, LeaseKind};
 use crate::store::kind::{PresetFacts, StoreKind};
 use crate::store::kinds;
 use crate::store::section::{Node, Section, Shape};
@@ -128,7 +128,7 @@ pub(super) fn read(name: &str, text: &str) -> Result<Preset, String> {
         return Err(format!("nothing has `{{{}}}` in it; use the parameter or take it out", unused.name));
     }
     Ok(Preset {
-        kind: one_of(&raw.kind, Kind::ALL, Kind::as_str)?,
+        kind: one_of(&raw.kind, LeaseKind::ALL, LeaseKind::as_str)?,
         clock: one_of(&raw.clock, Clock::ALL, Clock::as_str)?,
         columns,
         lease: raw.lease.map(Into::into),

@@ -10,7 +10,7 @@ mod tests;
 
 use std::sync::{Arc, LazyLock};
 
-use crate::lease::{Clock, Columns, Kind};
+use crate::lease::{Clock, Columns, LeaseKind};
 use crate::store::kind::{PresetQuery, PresetView, Query, StoreKind};
 use crate::store::parameter::{Values, placeholders};
 
@@ -26,7 +26,7 @@ use crate::store::parameter;
 pub struct Preset {
     name: String,
     /// What holding a lease means there.
-    pub kind: Kind,
+    pub kind: LeaseKind,
     /// Whose clock wrote the times.
     pub clock: Clock,
     /// The columns of the reading contract that it returns.

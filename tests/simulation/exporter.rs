@@ -4,7 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use lease_exporter::lease::{
-    Clock, Column, Kind, Policies, Policy, ReadFailure, Reason, Rules, SourceEvaluator, SourceSnapshot, TokenKey, Work,
+    Clock, Column, LeaseKind, Policies, Policy, ReadFailure, Reason, Rules, SourceEvaluator, SourceSnapshot, TokenKey,
+    Work,
 };
 use lease_exporter::preset::Preset;
 use lease_exporter::store::Scope;
@@ -194,7 +195,7 @@ impl Exporter {
 
 fn evaluator(view: &View, mistake: Mistake) -> SourceEvaluator {
     let rules = Rules {
-        kind: Kind::Standing,
+        kind: LeaseKind::Standing,
         clock: Clock::Store,
         clock_skew: Duration::from_millis(50),
         max_leases: 10,

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use crate::lease::{Clock, Column, Kind};
+use crate::lease::{Clock, Column, LeaseKind};
 use crate::preset::{FilledPreset, Parameter, ParameterType, Preset};
 use crate::store::kind::{PresetView, StoreKind};
 
@@ -29,9 +29,9 @@ pub(super) fn of(filled: &FilledPreset<'_>, kinds: &[&dyn StoreKind]) -> String 
 fn facts(text: &mut String, preset: &Preset) {
     let about = &preset.about;
     let kind = match preset.kind {
-        Kind::Standing => "a leader that should always be there",
-        Kind::Registry => "at least one of many holders that beat side by side",
-        Kind::Claim => "held only while a run lasts",
+        LeaseKind::Standing => "a leader that should always be there",
+        LeaseKind::Registry => "at least one of many holders that beat side by side",
+        LeaseKind::Claim => "held only while a run lasts",
     };
     let clock = match preset.clock {
         Clock::Store => "times are written by the store's clock",

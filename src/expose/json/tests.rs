@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::*;
 use crate::expose::testing::{golden, snapshots};
-use crate::lease::{Alert, Anomaly, Authority, AuthorityEvidence, Epoch, Kind, ProgressState, Reason, State};
+use crate::lease::{Alert, Anomaly, Authority, AuthorityEvidence, Epoch, LeaseKind, ProgressState, Reason, State};
 
 /// The schema, ready to validate.
 struct Schema(Schemas, SchemaIndex);
@@ -142,7 +142,7 @@ fn the_schema_lists_exactly_the_existing_labels() {
     assert_eq!(listed(&lease("anomalies_total/propertyNames")), strings(&Anomaly::ALL));
     assert_eq!(listed("authority/properties/state"), strings(&Authority::ALL));
     assert_eq!(listed("progress/properties/state"), strings(&ProgressState::ALL));
-    assert_eq!(listed("health/properties/kind"), strings(&Kind::ALL));
+    assert_eq!(listed("health/properties/kind"), strings(&LeaseKind::ALL));
     assert_eq!(listed("readFailure"), strings(&ReadFailure::ALL));
     assert_eq!(listed("health/properties/rows_rejected_total/propertyNames"), strings(&RecordFault::ALL));
 }

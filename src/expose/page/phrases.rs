@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::lease::{Age, AgeSource, Anomaly, EventAge, Kind, ReadFailure, Readable, Reason, RecordFault, State};
+use crate::lease::{Age, AgeSource, Anomaly, EventAge, LeaseKind, ReadFailure, Readable, Reason, RecordFault, State};
 
 /// The text for an age of which nothing is known.
 pub(super) const NOT_KNOWN: &str = "not known";
@@ -112,9 +112,9 @@ pub(super) const fn age_source(source: AgeSource) -> &'static str {
 }
 
 /// The rule from which the state follows.
-pub(super) fn rule(reason: Reason, kind: Kind) -> String {
+pub(super) fn rule(reason: Reason, kind: LeaseKind) -> String {
     match reason {
-        Reason::Absent | Reason::Released | Reason::Expired if matches!(kind, Kind::Claim) => {
+        Reason::Absent | Reason::Released | Reason::Expired if matches!(kind, LeaseKind::Claim) => {
             "Nobody holds the claim, and its work has been due for longer than stall_after.".to_owned()
         }
         _ => reason.description().replace('`', ""),

@@ -8,7 +8,7 @@ use std::time::Duration;
 use crate::expose::page::PageClock;
 use crate::history::History;
 use crate::lease::{
-    Alert, Clock, Column, Columns, Cursor, Epoch, Kind, LeaseRecord, Policies, Policy, ReadFailure, ReadInterval,
+    Alert, Clock, Column, Columns, Cursor, Epoch, LeaseKind, LeaseRecord, Policies, Policy, ReadFailure, ReadInterval,
     Reading, RecordFault, RecordSet, RejectedRecord, Rules, SourceEvaluator, SourceSnapshot, StoreTime, TokenKey, Work,
 };
 
@@ -41,7 +41,7 @@ pub(crate) fn now() -> PageClock {
 }
 
 fn billing() -> (SourceSnapshot, History) {
-    let (mut evaluator, mut history) = (evaluator("billing", Kind::Standing, Clock::Store), History::default());
+    let (mut evaluator, mut history) = (evaluator("billing", LeaseKind::Standing, Clock::Store), History::default());
     let snapshot = evaluator.fail(ReadFailure::Unreachable, Duration::from_millis(12));
     history.record(&snapshot, at(NOW - INTERVAL).end);
     let snapshot = evaluator.fail(ReadFailure::Timeout, Duration::from_secs(5));
@@ -56,11 +56,11 @@ pub(crate) fn many(leases: usize) -> SourceSnapshot {
         ..held(&format!("lease-{number:05}"), 1, NOW - 3600, NOW - 2, NOW - 4, 1)
     };
     let rows = (0..leases).map(row).collect();
-    evaluator("many", Kind::Standing, Clock::Store).evaluate(reading(NOW, Columns::all(), rows), TOOK)
+    evaluator("many", LeaseKind::Standing, Clock::Store).evaluate(reading(NOW, Columns::all(), rows), TOOK)
 }
 
 fn documents() -> (SourceSnapshot, History) {
-    let mut evaluator = evaluator("documents", Kind::Standing, Clock::Store);
+    let mut evaluator = evaluator("documents", LeaseKind::Standing, Clock::Store);
     observed(always, |now, last| {
         let mut rows = vec![
             LeaseRecord {
@@ -121,7 +121,7 @@ fn cache() -> (SourceSnapshot, History) {
         Column::ProgressCursor,
     ];
     let columns = columns.into_iter().collect();
-    let mut evaluator = evaluator("cache", Kind::Standing, Clock::Store);
+    let mut evaluator = evaluator("cache", LeaseKind::Standing, Clock::Store);
     observed(always, |now, _| {
         let row = |lease: &str, epoch, cursor| LeaseRecord {
             ttl: Some(Duration::from_secs(30)),
@@ -140,7 +140,7 @@ fn cache() -> (SourceSnapshot, History) {
 fn jobs() -> (SourceSnapshot, History) {
     use Column::{AcquiredAt, Due, ExpiresAt, Holder, Lease, OldestDueAt, ProgressAt, StoreNow};
     let columns = [StoreNow, Lease, Holder, AcquiredAt, ExpiresAt, ProgressAt, Due, OldestDueAt].into_iter().collect();
-    let mut evaluator = evaluator("jobs", Kind::Claim, Clock::Holder);
+    let mut evaluator = evaluator("jobs", LeaseKind::Claim, Clock::Holder);
     observed(
         |step| !(9..19).contains(&step),
         |now, _| {
@@ -171,7 +171,7 @@ fn jobs() -> (SourceSnapshot, History) {
 fn workers() -> (SourceSnapshot, History) {
     use Column::{Holder, Lease, ProgressAt, RenewedAt, StoreNow, TtlSeconds};
     let columns = [StoreNow, Lease, Holder, RenewedAt, TtlSeconds, ProgressAt].into_iter().collect();
-    let mut evaluator = evaluator("workers", Kind::Registry, Clock::Holder);
+    let mut evaluator = evaluator("workers", LeaseKind::Registry, Clock::Holder);
     observed(always, |now, _| {
         let beat = |holder: &str, renewed: i64| LeaseRecord {
             lease: Some("scheduler".into()),
@@ -210,7 +210,7 @@ const fn always(_: i64) -> bool {
     true
 }
 
-fn evaluator(source: &str, kind: Kind, clock: Clock) -> SourceEvaluator {
+fn evaluator(source: &str, kind: LeaseKind, clock: Clock) -> SourceEvaluator {
     let rules = Rules {
         kind,
         clock,

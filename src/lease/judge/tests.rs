@@ -77,7 +77,7 @@ fn vacant(how: VacancyCause, since: u64) -> Evidence {
     }
 }
 
-fn status(observation: Observation, kind: Kind, policy: Policy) -> Status {
+fn status(observation: Observation, kind: LeaseKind, policy: Policy) -> Status {
     Status {
         lease: "retention".into(),
         verdict: judge(&observation, kind, &policy),
@@ -89,7 +89,7 @@ fn status(observation: Observation, kind: Kind, policy: Policy) -> Status {
 
 struct Case {
     says: &'static str,
-    kind: Kind,
+    kind: LeaseKind,
     policy: Policy,
     evidence: Evidence,
     verdict: (Authority, ProgressState, State, Reason),
@@ -111,7 +111,7 @@ fn standing(
     verdict: (Authority, ProgressState, State, Reason),
     sentence: &'static str,
 ) -> Case {
-    Case { says, kind: Kind::Standing, policy: policy(), evidence, verdict, sentence }
+    Case { says, kind: LeaseKind::Standing, policy: policy(), evidence, verdict, sentence }
 }
 
 const UNKNOWN: (ProgressState, State) = (ProgressState::Unknown, State::Unknown);

@@ -24,8 +24,13 @@ const fn s(seconds: u64) -> Duration {
     Duration::from_secs(seconds)
 }
 
-const RULES: Rules =
-    Rules { kind: Kind::Standing, clock: Clock::Store, clock_skew: s(2), max_leases: 10, resolution: Duration::ZERO };
+const RULES: Rules = Rules {
+    kind: LeaseKind::Standing,
+    clock: Clock::Store,
+    clock_skew: s(2),
+    max_leases: 10,
+    resolution: Duration::ZERO,
+};
 
 fn evaluator(rules: Rules) -> SourceEvaluator {
     let policies = Arc::new(Expecting(BTreeSet::from(["named"])));
@@ -179,7 +184,7 @@ fn progress_that_is_gone_is_not_known_and_not_undone() {
 fn the_time_of_work_that_the_store_has_forgotten_still_counts() {
     let columns: Columns =
         [Column::Holder, Column::AcquiredAt, Column::RenewedAt, Column::ProgressAt, Column::Due].into_iter().collect();
-    for kind in Kind::ALL {
+    for kind in LeaseKind::ALL {
         let mut evaluator = evaluator(Rules { kind, ..RULES });
         let mut look = |now, progress: Option<i64>, due| {
             let row = LeaseRecord { progress_at: progress.map(t), due: Some(due), ..row("a", "h", 1, now) };
@@ -203,8 +208,8 @@ fn the_time_of_work_that_the_store_has_forgotten_still_counts() {
 fn a_run_that_is_claimed_goes_on_from_what_the_runs_before_it_did() {
     let columns = [Column::Holder, Column::RenewedAt, Column::ProgressAt, Column::OldestDueAt].into_iter().collect();
     for (kind, said_of_it) in [
-        (Kind::Claim, (State::Stalled, Reason::NoProgress)),
-        (Kind::Standing, (State::Unknown, Reason::NotObservedYet)),
+        (LeaseKind::Claim, (State::Stalled, Reason::NoProgress)),
+        (LeaseKind::Standing, (State::Unknown, Reason::NotObservedYet)),
     ] {
         let mut evaluator = evaluator(Rules { kind, ..RULES });
         let stuck =
@@ -236,7 +241,7 @@ fn without_epochs_on_it_progress_counts_for_a_new_holder_only_once_it_is_surely_
 
 #[test]
 fn a_claim_that_came_and_went_between_two_looks_is_not_accused() {
-    let mut evaluator = evaluator(Rules { kind: Kind::Claim, ..RULES });
+    let mut evaluator = evaluator(Rules { kind: LeaseKind::Claim, ..RULES });
     let columns = [Column::Lease, Column::Holder, Column::ProgressAt, Column::Due].into_iter().collect();
     let mut look = |now, progress| {
         let row = LeaseRecord {
@@ -351,7 +356,7 @@ fn what_a_reading_did_not_use_is_said_of_that_reading_alone_with_the_names_of_a_
 
 #[test]
 fn a_registry_is_held_while_any_holder_is_fresh() {
-    let mut evaluator = evaluator(Rules { kind: Kind::Registry, ..RULES });
+    let mut evaluator = evaluator(Rules { kind: LeaseKind::Registry, ..RULES });
     let columns =
         [Column::Holder, Column::Epoch, Column::RenewedAt, Column::TtlSeconds, Column::ProgressAt, Column::Due];
     let beat = |holder: &str, epoch, renewed, progress| LeaseRecord {

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crate::lease::age::{Age, ReadInterval};
 use crate::lease::evidence::{AgeSource, EventAge};
-use crate::lease::policy::{Clock, Kind, Rules};
+use crate::lease::policy::{Clock, LeaseKind, Rules};
 use crate::lease::record::{Columns, Epoch, LeaseRecord, StoreTime};
 use crate::lease::token::TokenKey;
 
@@ -85,7 +85,7 @@ impl RecordContext<'_> {
     }
 
     pub(super) fn is_registry(&self) -> bool {
-        self.reading.rules.kind == Kind::Registry
+        self.reading.rules.kind == LeaseKind::Registry
     }
 }
 
@@ -98,8 +98,13 @@ mod tests {
         let s = Duration::from_secs;
         let time = |seconds| StoreTime::from_unix_seconds(seconds).ok();
         let now = StoreTime::from_unix_seconds(1_000).unwrap();
-        let rules =
-            |clock| Rules { kind: Kind::Standing, clock, clock_skew: s(2), max_leases: 1, resolution: Duration::ZERO };
+        let rules = |clock| Rules {
+            kind: LeaseKind::Standing,
+            clock,
+            clock_skew: s(2),
+            max_leases: 1,
+            resolution: Duration::ZERO,
+        };
         for (clock, at, stored) in [
             (Clock::Store, None, StoredTime::Missing),
             (Clock::Store, time(990), StoredTime::Age(Age::exact(s(10)))),

@@ -9,7 +9,7 @@ use crate::lease::age::Truth;
 use crate::lease::anomaly::AnomalySet;
 use crate::lease::evidence::{AgeSource, AuthorityEvidence, EventAge, Progress, ProgressEpoch};
 use crate::lease::label::{Anomaly, Column};
-use crate::lease::policy::Kind;
+use crate::lease::policy::LeaseKind;
 use crate::lease::record::{Cursor, Epoch, StoreTime};
 
 /// Two progress marks are equal if their cursors are equal. Marks without a cursor are compared by time.
@@ -143,7 +143,7 @@ fn epoch_relation(
         });
     }
     let distinguishes_acquisitions = columns.has(Column::AcquiredAt) || columns.has(Column::Epoch);
-    let is_claim = lease.reading.rules.kind == Kind::Claim;
+    let is_claim = lease.reading.rules.kind == LeaseKind::Claim;
     if !distinguishes_acquisitions && (!columns.has(Column::Holder) || is_claim) {
         // The source does not distinguish one holder from the next, or each run continues the work of the run before.
         return Some(ProgressEpoch::Current);

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::context::ReadContext;
 use crate::lease::evidence::ObservationFailure;
-use crate::lease::policy::{Clock, Kind};
+use crate::lease::policy::{Clock, LeaseKind};
 use crate::lease::record::{LeaseRecord, StoreTime};
 
 /// The record of one lease in a reading.
@@ -32,7 +32,7 @@ impl<'a> RecordState<'a> {
             return Self::Present { record: Cow::Borrowed(record), other_holders: Vec::new() };
         }
         let latest = records.iter().max_by_key(|record| (expiry(record), record.renewed_at));
-        let (Some(latest), Kind::Registry) = (latest, reading.rules.kind) else {
+        let (Some(latest), LeaseKind::Registry) = (latest, reading.rules.kind) else {
             return Self::Unusable(ObservationFailure::DuplicateRecord);
         };
         let progress = records.iter().max_by_key(|record| (record.progress_at, record.progress_epoch));

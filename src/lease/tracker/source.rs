@@ -10,7 +10,7 @@ use super::record_state::RecordState;
 use crate::lease::anomaly::AnomalyCounts;
 use crate::lease::evidence::{LeaseEvidence, ObservationFailure, RejectedRecords, SourceEvidence};
 use crate::lease::label::RecordFault;
-use crate::lease::policy::{Kind, Rules};
+use crate::lease::policy::{LeaseKind, Rules};
 use crate::lease::record::{LeaseRecord, Reading, RejectedRecord};
 use crate::lease::token::TokenKey;
 
@@ -127,7 +127,8 @@ impl SourceTracker {
                 // In a registry, an invalid record affects only its own member. Otherwise it may be the right one of two.
                 Some((_, state)) => match rejection {
                     Some(failure)
-                        if self.rules.kind != Kind::Registry || failure == ObservationFailure::MembersOverLimit =>
+                        if self.rules.kind != LeaseKind::Registry
+                            || failure == ObservationFailure::MembersOverLimit =>
                     {
                         RecordState::Unusable(failure)
                     }

@@ -3,7 +3,7 @@
 use rusqlite::types::Value;
 use rusqlite::{Connection, Row};
 
-use crate::lease::{Clock, Column, Kind};
+use crate::lease::{Clock, Column, LeaseKind};
 use crate::preset::Preset;
 
 /// The tables of the reference protocol, as far as reading them goes.
@@ -56,7 +56,7 @@ fn text(value: &str) -> Value {
 #[test]
 fn reference_is_a_standing_lease_on_the_stores_clock_and_returns_what_it_says() {
     let preset = Preset::named("reference").unwrap();
-    assert_eq!((preset.kind, preset.clock), (Kind::Standing, Clock::Store));
+    assert_eq!((preset.kind, preset.clock), (LeaseKind::Standing, Clock::Store));
     let declared: Vec<&str> =
         Column::ALL.into_iter().filter(|column| preset.columns.has(*column)).map(Column::as_str).collect();
     assert_eq!(columns(&store("")), declared);

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use lease_exporter::expose;
-use lease_exporter::lease::{Alert, Kind, Reason, State};
+use lease_exporter::lease::{Alert, LeaseKind, Reason, State};
 use lease_exporter::self_metrics::SelfMetrics;
 
 use super::files::{ALERTS, RULES, folder, listed, rules, text, yaml};
@@ -117,7 +117,11 @@ fn every_label_value_is_one_that_the_exporter_gives() {
             given("reason")
         );
         assert!(given("alert").is_subset(&names(alerts())), "{name}: {:?}", given("alert"));
-        assert!(given("kind").is_subset(&names(Kind::ALL.map(|kind| kind.as_str()))), "{name}: {:?}", given("kind"));
+        assert!(
+            given("kind").is_subset(&names(LeaseKind::ALL.map(|kind| kind.as_str()))),
+            "{name}: {:?}",
+            given("kind")
+        );
     }
 }
 

@@ -8,7 +8,7 @@ use std::fmt::Write as _;
 use lease_exporter::expose::page::Advice;
 use lease_exporter::expose::{CATALOGUE, FamilyType, Format};
 use lease_exporter::lease::{
-    Alert, Anomaly, Authority, Clock, Column, Kind, ProgressState, ReadFailure, Reason, RecordFault, State,
+    Alert, Anomaly, Authority, Clock, Column, LeaseKind, ProgressState, ReadFailure, Reason, RecordFault, State,
 };
 use lease_exporter::preset::{Parameter, Preset};
 use lease_exporter::self_metrics::SelfMetrics;
@@ -185,7 +185,7 @@ fn label_values() -> String {
     let sets: [(&str, Vec<(&str, &str)>); 4] = [
         ("lease_anomalies_total{anomaly}", Anomaly::ALL.map(|value| (value.as_str(), value.description())).to_vec()),
         ("lease_alert_enabled{alert}", Alert::ALL.map(|value| (value.as_str(), value.description())).to_vec()),
-        ("lease_source_info{kind}", Kind::ALL.map(|value| (value.as_str(), value.description())).to_vec()),
+        ("lease_source_info{kind}", LeaseKind::ALL.map(|value| (value.as_str(), value.description())).to_vec()),
         (
             "lease_source_read_failures_total{reason}",
             ReadFailure::ALL.map(|value| (value.as_str(), value.description())).to_vec(),

@@ -141,7 +141,7 @@ fn what_could_not_be_looked_at_is_unknown() {
             "the store has several records of this lease, and only one can be right",
         ),
     ] {
-        for kind in Kind::ALL {
+        for kind in LeaseKind::ALL {
             let status = status(Err(why), kind, policy());
             assert_eq!(status.verdict, Verdict::unknown(Authority::Unknown, reason));
             assert_eq!(status.sentence().to_string(), sentence);

@@ -4,8 +4,8 @@ use super::*;
 
 #[test]
 fn without_a_holder_the_kind_of_source_decides() {
-    let claim = |case: Case| Case { kind: Kind::Claim, ..case };
-    let registry = |case: Case| Case { kind: Kind::Registry, ..case };
+    let claim = |case: Case| Case { kind: LeaseKind::Claim, ..case };
+    let registry = |case: Case| Case { kind: LeaseKind::Registry, ..case };
     let unclaimed = |due| Evidence {
         progress: made(exact(400), ProgressEpoch::Unattributed),
         due,

@@ -39,10 +39,10 @@ fn of_a_lease_with_more_members_than_are_looked_at_nothing_is_claimed() {
         [(working, State::Active), (stalled, State::Stalled), (idle, State::Idle), (expired, State::NoLeader)]
     {
         for (kind, left_out, said_of_it) in [
-            (Kind::Registry, false, whole),
-            (Kind::Registry, true, State::Unknown),
+            (LeaseKind::Registry, false, whole),
+            (LeaseKind::Registry, true, State::Unknown),
             // Where one holder is the rule, several records are wrong whatever else there is.
-            (Kind::Standing, true, State::Unknown),
+            (LeaseKind::Standing, true, State::Unknown),
         ] {
             let mut evaluator = evaluator(Rules { kind, ..RULES });
             let other = LeaseRecord { holder: Some("i".into()), ..member.clone() };
@@ -62,7 +62,7 @@ fn of_a_lease_with_more_members_than_are_looked_at_nothing_is_claimed() {
             assert_eq!(a.verdict.state, said_of_it, "{kind} {whole}");
             let why = match (kind, left_out) {
                 (_, false) => None,
-                (Kind::Registry, true) => Some(ObservationFailure::MembersOverLimit),
+                (LeaseKind::Registry, true) => Some(ObservationFailure::MembersOverLimit),
                 _ => Some(ObservationFailure::DuplicateRecord),
             };
             let unseen = match a.observation {
