@@ -1,5 +1,6 @@
 //! The reading contract: which columns a query returns, and what values they may have.
 
+use std::borrow::Cow;
 use std::num::IntErrorKind;
 use std::time::Duration;
 
@@ -36,9 +37,8 @@ pub(super) fn columns<'a>(names: impl Iterator<Item = &'a str>) -> Result<Vec<Co
         )));
     }
     if !columns.contains(&Column::StoreNow) {
-        return Err(ReadError::SchemaMismatch(
-            "the query does not return `store_now`, the store's clock in the same statement".to_owned(),
-        ));
+        let text = "the query does not return `store_now`, the store's clock in the same statement";
+        return Err(ReadError::SchemaMismatch(text.into()));
     }
     Ok(columns)
 }
@@ -57,7 +57,7 @@ pub(super) fn reported(columns: &[Column]) -> Columns {
 /// A value as a store returns it.
 #[cfg_attr(
     not(all(feature = "mysql", feature = "postgres", feature = "redis")),
-    allow(dead_code, reason = "a build that leaves a store out has no use for the values of its own")
+    allow(dead_code, reason = "some values are of one kind of store only")
 )]
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Value<'a> {
@@ -97,32 +97,24 @@ impl<'a> Value<'a> {
         // A number of 64 bits is read at a fraction of the cost of a wider one.
         match text.parse::<i64>() {
             Ok(number) => Self::Integer(number.into()),
-            Err(error) => match error.kind() {
-                IntErrorKind::PosOverflow | IntErrorKind::NegOverflow => {
-                    text.parse().map_or_else(|_| real(), Self::Integer)
-                }
-                _ => real(),
-            },
+            Err(error) if matches!(error.kind(), IntErrorKind::PosOverflow | IntErrorKind::NegOverflow) => {
+                text.parse().map_or_else(|_| real(), Self::Integer)
+            }
+            Err(_) => real(),
         }
     }
 
     /// A name: text, or an integer in decimal. An empty text is no name.
-    pub(super) fn name(self) -> Result<Option<std::borrow::Cow<'a, str>>, RecordFault> {
+    pub(super) fn name(self) -> Decoded<Cow<'a, str>> {
         match self {
             Self::Null => Ok(None),
             Self::Text(bytes) | Self::Untyped(bytes) if bytes.len() > MAX_NAME => Err(RecordFault::NameTooLong),
             Self::Text(bytes) | Self::Untyped(bytes) => {
-                let text = std::str::from_utf8(bytes).map_err(|_| RecordFault::Unreadable)?;
-                Ok((!text.is_empty()).then_some(text.into()))
+                Ok(Some(utf8(bytes)?.into()).filter(|name: &Cow<'_, str>| !name.is_empty()))
             }
             Self::Integer(number) => Ok(Some(number.to_string().into())),
             Self::Uuid(bytes) => Ok(Some(uuid(bytes).into())),
-            Self::Real(_)
-            | Self::Decimal { .. }
-            | Self::Rounded(_)
-            | Self::Time(_)
-            | Self::Seconds(_)
-            | Self::Other => Err(RecordFault::WrongType),
+            _ => Err(RecordFault::WrongType),
         }
     }
 
@@ -135,31 +127,24 @@ impl<'a> Value<'a> {
     }
 
     fn any_time(self) -> Decoded<StoreTime> {
-        match self.typed() {
-            Self::Null => Ok(None),
-            Self::Time(time) => time.map(Some).ok_or(RecordFault::OutOfRange),
-            Self::Integer(seconds) => i64::try_from(seconds)
-                .ok()
-                .and_then(|seconds| StoreTime::from_unix_seconds(seconds).ok())
-                .map(Some)
-                .ok_or(RecordFault::OutOfRange),
-            Self::Real(seconds) | Self::Rounded(seconds) => {
-                StoreTime::from_unix_seconds_f64(seconds).map(Some).map_err(|_| RecordFault::OutOfRange)
+        let of_micros = |micros| StoreTime::from_unix_micros(micros).ok();
+        let time = match self.typed() {
+            Self::Null => return Ok(None),
+            Self::Time(time) => time,
+            Self::Integer(seconds) => {
+                i64::try_from(seconds).ok().and_then(|seconds| StoreTime::from_unix_seconds(seconds).ok())
             }
-            Self::Decimal { unscaled, scale } => micros(unscaled, scale)
-                .and_then(|micros| StoreTime::from_unix_micros(micros).ok())
-                .map(Some)
-                .ok_or(RecordFault::OutOfRange),
+            Self::Real(seconds) | Self::Rounded(seconds) => StoreTime::from_unix_seconds_f64(seconds).ok(),
+            Self::Decimal { unscaled, scale } => micros(unscaled, scale).and_then(of_micros),
             Self::Text(bytes) | Self::Untyped(bytes) => {
-                let text = std::str::from_utf8(bytes).map_err(|_| RecordFault::Unreadable)?;
-                let clock = utc_clock(text).ok_or(RecordFault::Unreadable)?;
+                let clock = utc_clock(utf8(bytes)?).ok_or(RecordFault::Unreadable)?;
                 let time = humantime::parse_rfc3339_weak(clock).map_err(|_| RecordFault::Unreadable)?;
-                let since = time.duration_since(std::time::UNIX_EPOCH).map_err(|_| RecordFault::OutOfRange)?;
-                let micros = i64::try_from(since.as_micros()).map_err(|_| RecordFault::OutOfRange)?;
-                StoreTime::from_unix_micros(micros).map(Some).map_err(|_| RecordFault::OutOfRange)
+                let since = time.duration_since(std::time::UNIX_EPOCH).ok();
+                since.and_then(|since| i64::try_from(since.as_micros()).ok()).and_then(of_micros)
             }
-            Self::Seconds(_) | Self::Uuid(_) | Self::Other => Err(RecordFault::WrongType),
-        }
+            Self::Seconds(_) | Self::Uuid(_) | Self::Other => return Err(RecordFault::WrongType),
+        };
+        time.map(Some).ok_or(RecordFault::OutOfRange)
     }
 
     /// A whole number that is not negative, or text of digits, as stores have numbers beyond 2^63.
@@ -167,20 +152,12 @@ impl<'a> Value<'a> {
         match self {
             Self::Null => Ok(None),
             Self::Integer(number) => u64::try_from(number).map(Some).map_err(|_| RecordFault::OutOfRange),
-            Self::Text(digits) | Self::Untyped(digits) => std::str::from_utf8(digits)
-                .ok()
-                // Parsing would take a sign.
-                .filter(|digits| digits.bytes().all(|digit| digit.is_ascii_digit()))
-                .and_then(|digits| digits.parse().ok())
-                .map(Some)
-                .ok_or(RecordFault::Unreadable),
-            Self::Real(_)
-            | Self::Decimal { .. }
-            | Self::Rounded(_)
-            | Self::Time(_)
-            | Self::Seconds(_)
-            | Self::Uuid(_)
-            | Self::Other => Err(RecordFault::WrongType),
+            // The standard parser would accept a sign.
+            Self::Text(digits) | Self::Untyped(digits) if digits.iter().all(u8::is_ascii_digit) => {
+                utf8(digits)?.parse().map(Some).map_err(|_| RecordFault::Unreadable)
+            }
+            Self::Text(_) | Self::Untyped(_) => Err(RecordFault::Unreadable),
+            _ => Err(RecordFault::WrongType),
         }
     }
 
@@ -196,41 +173,30 @@ impl<'a> Value<'a> {
             Self::Integer(seconds) => seconds as f64,
             Self::Decimal { unscaled, scale } => unscaled as f64 / 10_f64.powi(scale.cast_signed()),
             Self::Real(seconds) | Self::Rounded(seconds) | Self::Seconds(seconds) => seconds,
-            Self::Text(_) | Self::Untyped(_) | Self::Time(_) | Self::Uuid(_) | Self::Other => {
-                return Err(RecordFault::WrongType);
-            }
+            _ => return Err(RecordFault::WrongType),
         };
-        if seconds > 0.0 && seconds <= MAX_TTL {
-            Ok(Some(Duration::from_secs_f64(seconds)))
-        } else {
-            Err(RecordFault::OutOfRange)
-        }
+        let in_range = seconds > 0.0 && seconds <= MAX_TTL;
+        if in_range { Ok(Some(Duration::from_secs_f64(seconds))) } else { Err(RecordFault::OutOfRange) }
     }
 
     /// A value that can be compared with another.
     pub(super) fn cursor(self) -> Decoded<Cursor> {
-        match self {
-            Self::Null => Ok(None),
-            Self::Integer(number) => Ok(Some(match i64::try_from(number) {
+        Ok(Some(match self {
+            Self::Null => return Ok(None),
+            Self::Integer(number) => match i64::try_from(number) {
                 Ok(number) => Cursor::Number(number),
                 Err(_) => Cursor::Text(number.to_string().into()),
-            })),
-            Self::Uuid(bytes) => Ok(Some(Cursor::Text(uuid(bytes).into()))),
-            Self::Real(number) => Ok(Some(Cursor::Text(number.to_string().into()))),
-            Self::Decimal { unscaled, scale } => Ok(Some(Cursor::Text(written(unscaled, scale).into()))),
-            // Another number might look the same.
-            Self::Rounded(_) => Err(RecordFault::OutOfRange),
-            Self::Time(time) => {
-                let time = time.ok_or(RecordFault::OutOfRange)?;
-                Ok(Some(Cursor::Number(time.unix_micros())))
-            }
-            Self::Text(bytes) | Self::Untyped(bytes) if bytes.len() > MAX_NAME => Err(RecordFault::OutOfRange),
-            Self::Text(bytes) | Self::Untyped(bytes) => {
-                let text = std::str::from_utf8(bytes).map_err(|_| RecordFault::Unreadable)?;
-                Ok(Some(Cursor::Text(text.into())))
-            }
-            Self::Seconds(_) | Self::Other => Err(RecordFault::WrongType),
-        }
+            },
+            Self::Uuid(bytes) => Cursor::Text(uuid(bytes).into()),
+            Self::Real(number) => Cursor::Text(number.to_string().into()),
+            Self::Decimal { unscaled, scale } => Cursor::Text(written(unscaled, scale).into()),
+            // Another number may be rounded to the same value.
+            Self::Rounded(_) => return Err(RecordFault::OutOfRange),
+            Self::Time(time) => Cursor::Number(time.ok_or(RecordFault::OutOfRange)?.unix_micros()),
+            Self::Text(bytes) | Self::Untyped(bytes) if bytes.len() > MAX_NAME => return Err(RecordFault::OutOfRange),
+            Self::Text(bytes) | Self::Untyped(bytes) => Cursor::Text(utf8(bytes)?.into()),
+            Self::Seconds(_) | Self::Other => return Err(RecordFault::WrongType),
+        }))
     }
 }
 
@@ -250,11 +216,15 @@ pub(super) fn decimal<'a>(negative: bool, digits: &str, behind: usize) -> Option
     })
 }
 
+fn utf8(bytes: &[u8]) -> Result<&str, RecordFault> {
+    std::str::from_utf8(bytes).map_err(|_| RecordFault::Unreadable)
+}
+
 /// A decimal of seconds in microseconds, rounded.
 fn micros(unscaled: i128, scale: u32) -> Option<i64> {
     let micros = match scale.checked_sub(6) {
         None | Some(0) => unscaled.checked_mul(10_i128.pow(6 - scale))?,
-        // With so many digits behind the point there is nothing before it.
+        // A decimal with this many digits after the point is less than a microsecond.
         Some(more) => match 10_i128.checked_pow(more) {
             Some(unit) => (unscaled + unscaled.signum() * (unit / 2)) / unit,
             None => 0,

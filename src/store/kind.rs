@@ -8,16 +8,14 @@ use std::time::Duration;
 
 use super::parameter::{Parameter, Values};
 use super::section::{KeySet, KeySpec, Node, Section, StoreDiagnostics, StoreSection};
-use super::{Scope, Store};
+use super::{Scope, Statement, Store, sql};
 use crate::lease::Columns;
 
-/// A kind of store. All that is specific to it is behind this trait, in one folder.
+/// A kind of store. All that is specific to it is behind this trait, in one folder. The defaults are those of a store with
+/// SQL.
 pub trait StoreKind: fmt::Debug + Send + Sync {
     /// Its name in preset files and messages. If a cargo feature builds it, the feature has this name too.
     fn name(&self) -> &'static str;
-
-    /// The schemes of its addresses.
-    fn schemes(&self) -> &'static [&'static str];
 
     /// Whether messages leave it out of their lists, as they do with a kind that only tests have.
     fn is_hidden(&self) -> bool {
@@ -30,25 +28,33 @@ pub trait StoreKind: fmt::Debug + Send + Sync {
     }
 
     /// The key of a source that says what to read, unless a preset does.
-    fn query_key(&self) -> KeySpec;
+    fn query_key(&self) -> KeySpec {
+        sql::QUERY
+    }
 
     /// The keys of a source that it reads, beside those that every source has.
     fn keys(&self) -> &'static [KeySpec];
 
     /// The query that `query_key` describes; `None` if there is a problem, which is noted. `line` is that of the source.
-    fn query(&self, node: &Node, line: u64, diagnostics: &mut StoreDiagnostics) -> Option<Box<dyn Query>>;
+    fn query(&self, node: &Node, _line: u64, diagnostics: &mut StoreDiagnostics) -> Option<Box<dyn Query>> {
+        Some(Box::new(Statement::of_source(node, diagnostics)?))
+    }
 
     /// The store that a source configures; `None` if there is a problem, which is noted, or no query.
     fn configure(&self, section: &mut StoreSection<'_>, query: Option<Box<dyn Query>>) -> Option<Arc<dyn StoreConfig>>;
 
     /// The keys of its section of a preset file. One is `grants`.
-    fn preset_keys(&self) -> KeySet;
+    fn preset_keys(&self) -> KeySet {
+        sql::PRESET_KEYS
+    }
 
     /// What a preset reads of such a store.
     ///
     /// # Errors
     /// What is wrong with the section, for the author of the preset.
-    fn preset_query(&self, section: &Section, preset: &PresetFacts<'_>) -> Result<Box<dyn PresetQuery>, String>;
+    fn preset_query(&self, section: &Section, preset: &PresetFacts<'_>) -> Result<Box<dyn PresetQuery>, String> {
+        Ok(Box::new(sql::PresetSql::of_preset(section, preset)?))
+    }
 
     /// What an administrator runs before the grants of a preset, so that the exporter's user exists and names without a
     /// schema or database resolve. Words in capitals are to be replaced.
@@ -61,7 +67,7 @@ pub trait StoreKind: fmt::Debug + Send + Sync {
 }
 
 /// A configured store: where it is, what to read there, and how its times are to be understood.
-pub trait StoreConfig: Any + fmt::Debug + Send + Sync {
+pub trait StoreConfig: Any + DynEq + fmt::Debug + Send + Sync {
     /// Its kind.
     fn kind(&self) -> &'static dyn StoreKind;
 
@@ -72,9 +78,18 @@ pub trait StoreConfig: Any + fmt::Debug + Send + Sync {
     fn secret_files(&self) -> Vec<(&'static str, &Path)> {
         Vec::new()
     }
+}
 
-    /// Whether the other one reads the same in the same way.
-    fn equals(&self, other: &dyn StoreConfig) -> bool;
+/// Equality with a value of a type that is not known. Every type with equality has it.
+pub trait DynEq {
+    /// Whether the other value has the same type and is equal.
+    fn equals(&self, other: &dyn Any) -> bool;
+}
+
+impl<T: Any + PartialEq> DynEq for T {
+    fn equals(&self, other: &dyn Any) -> bool {
+        other.downcast_ref() == Some(self)
+    }
 }
 
 impl PartialEq for dyn StoreConfig {

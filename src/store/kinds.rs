@@ -5,48 +5,56 @@ use super::kind::StoreKind;
 use super::section::{KeySpec, Shape, StoreProblem};
 use crate::diagnostic::QuotedValue;
 
-/// Every kind of store in this build, in the order in which messages list them.
-pub static KINDS: &[&dyn StoreKind] = &[
-    &super::sqlite::Sqlite,
-    #[cfg(feature = "postgres")]
-    &super::postgres::Postgres,
-    #[cfg(feature = "mysql")]
-    &super::mysql::Mysql,
-    #[cfg(feature = "redis")]
-    &super::redis::Redis,
-    #[cfg(test)]
-    &super::json_file::JsonFile,
-];
-
-/// A kind of store that this build leaves out.
-struct LeftOut {
+/// A kind of store, which this build may leave out.
+struct ListedKind {
     /// Its name, which is that of the cargo feature.
     name: &'static str,
     schemes: &'static [&'static str],
-    /// The keys of a source that only this kind declares. They are accepted, so that the scheme is what is reported.
+    /// The keys of a source that only such kinds declare. A build without the kind accepts them, so that the scheme is what
+    /// is reported.
     keys: &'static [&'static str],
+    kind: Option<&'static dyn StoreKind>,
 }
 
-const LEFT_OUT: &[LeftOut] = &[
-    #[cfg(not(feature = "postgres"))]
-    LeftOut { name: "postgres", schemes: &["postgres", "postgresql"], keys: &["tls", "schema", "time_zone"] },
-    #[cfg(not(feature = "mysql"))]
-    LeftOut { name: "mysql", schemes: &["mysql", "mariadb"], keys: &["tls", "time_zone", "session_time_zone"] },
-    #[cfg(not(feature = "redis"))]
-    LeftOut {
-        name: "redis",
-        schemes: &[
-            "redis",
-            "rediss",
-            "redis+sentinel",
-            "rediss+sentinel",
-            "valkey",
-            "valkeys",
-            "valkey+sentinel",
-            "valkeys+sentinel",
-        ],
-        keys: &["keys", "tls"],
-    },
+/// Declares the kinds of store, a line each: name, condition for being in the build, type, schemes, and the keys of a source
+/// that not every kind declares.
+macro_rules! kinds {
+    ($($name:literal if $built:meta: $kind:path, $schemes:expr, $keys:expr;)+) => {
+        /// Every kind of store in this build, in the order in which messages list them.
+        pub static KINDS: &[&dyn StoreKind] = &[$(#[cfg($built)] &$kind,)+];
+
+        static LISTED: &[ListedKind] = &[$(ListedKind {
+            name: $name,
+            schemes: $schemes,
+            keys: $keys,
+            kind: {
+                #[cfg($built)]
+                let kind: Option<&dyn StoreKind> = Some(&$kind);
+                #[cfg(not($built))]
+                let kind = None;
+                kind
+            },
+        },)+];
+    };
+}
+
+kinds! {
+    "sqlite" if all(): super::sqlite::Sqlite, &["sqlite"], &[];
+    "postgres" if feature = "postgres": super::postgres::Postgres, &["postgres", "postgresql"], &["tls", "schema", "time_zone"];
+    "mysql" if feature = "mysql": super::mysql::Mysql, &["mysql", "mariadb"], &["tls", "time_zone", "session_time_zone"];
+    "redis" if feature = "redis": super::redis::Redis, REDIS_SCHEMES, &["keys", "tls"];
+    "json-file" if test: super::testing::json_file::JsonFile, if cfg!(test) { &["json-file"] } else { &[] }, &[];
+}
+
+const REDIS_SCHEMES: &[&str] = &[
+    "redis",
+    "rediss",
+    "redis+sentinel",
+    "rediss+sentinel",
+    "valkey",
+    "valkeys",
+    "valkey+sentinel",
+    "valkeys+sentinel",
 ];
 
 /// Schemes of kinds that no build reads yet.
@@ -65,12 +73,13 @@ pub fn named(name: &str) -> Option<&'static dyn StoreKind> {
 
 /// The name of a kind that this build leaves out.
 pub(crate) fn left_out(name: &str) -> Option<&'static str> {
-    LEFT_OUT.iter().map(|kind| kind.name).find(|left_out| *left_out == name)
+    LISTED.iter().find(|listed| listed.kind.is_none() && listed.name == name).map(|listed| listed.name)
 }
 
 /// The keys that only kinds declare that this build leaves out.
 pub(crate) fn left_out_keys() -> impl Iterator<Item = KeySpec> {
-    LEFT_OUT.iter().flat_map(|kind| kind.keys).map(|name| KeySpec { name, shape: Shape::Ignored })
+    let left_out = LISTED.iter().filter(|listed| listed.kind.is_none());
+    left_out.flat_map(|listed| listed.keys).map(|name| KeySpec { name, shape: Shape::Ignored })
 }
 
 /// The kind of store that an address names.
@@ -83,23 +92,24 @@ pub fn of_address(text: &str) -> Result<&'static dyn StoreKind, StoreProblem> {
         // An address may be no more than a scheme, such as `kubernetes:`.
         None => text.strip_suffix(':').filter(|scheme| !scheme.contains(':')),
     };
-    let kind = KINDS.iter().copied().find(|kind| scheme.is_some_and(|scheme| kind.schemes().contains(&scheme)));
+    let listed = scheme.and_then(|scheme| LISTED.iter().find(|listed| listed.schemes.contains(&scheme)));
+    let kind = listed.and_then(|listed| listed.kind);
     if kind.is_none_or(StoreKind::has_users) && has_secret(text) {
         return Err(SECRET_IN_ADDRESS.into());
     }
     let scheme = scheme.ok_or(
         "the store's address has no scheme; write it as `sqlite:///path/to/file` or `sqlite://path/beside/this/file`",
     )?;
-    kind.ok_or_else(|| unknown(scheme))
+    kind.ok_or_else(|| unknown(scheme, listed))
 }
 
 pub(super) const SECRET_IN_ADDRESS: &str =
     "the store's address has a secret in it, which is never needed there; take it out and use `password_file`";
 
-fn unknown(scheme: &str) -> StoreProblem {
+fn unknown(scheme: &str, left_out: Option<&ListedKind>) -> StoreProblem {
     let known = || listed().map(|kind| format!("`{}`", kind.name())).collect::<Vec<_>>().join(", ");
-    match LEFT_OUT.iter().find(|kind| kind.schemes.contains(&scheme)) {
-        Some(LeftOut { name, .. }) => format!(
+    match left_out {
+        Some(ListedKind { name, .. }) => format!(
             "stores of this kind are left out of this build: `{scheme}`; build it with the cargo feature `{name}`"
         ),
         None if PLANNED.contains(&scheme) => {

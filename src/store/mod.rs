@@ -9,8 +9,6 @@
 )]
 mod address;
 mod column;
-#[cfg(test)]
-mod json_file;
 pub mod kind;
 pub mod kinds;
 mod limit;
@@ -39,6 +37,8 @@ mod sql;
 pub mod sqlite;
 #[cfg(any(feature = "postgres", feature = "redis"))]
 mod tcp;
+#[cfg(test)]
+mod testing;
 #[cfg(any(feature = "postgres", feature = "redis"))]
 mod tls;
 #[cfg(any(feature = "mysql", feature = "postgres", feature = "redis"))]

@@ -12,9 +12,9 @@ use crate::file::{self, FileError};
 
 /// A server that stores leases.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Server {
-    /// The address that it listens on.
-    pub host: Host,
+pub struct Server<H = Host> {
+    /// Where it is.
+    pub host: H,
     /// The user that the exporter reads as; the store's own default if none is given.
     pub user: Option<Box<str>>,
     /// The user's password.
@@ -42,21 +42,24 @@ impl Tls {
     pub const VERIFY: Self = Self::Verify { ca_file: None, identity: None };
 }
 
-impl Server {
+impl<H> Server<H> {
     /// The files with secrets, each with the key that names it.
     #[must_use]
     pub fn secret_files(&self) -> Vec<(&'static str, &Path)> {
-        secret_files(self.password.as_ref(), &self.tls)
+        let key = match &self.tls {
+            Tls::Verify { identity: Some(identity), .. } => Some(("key_file", identity.key_file.as_path())),
+            _ => None,
+        };
+        self.password.iter().map(|file| (PasswordFile::KEY, file.path())).chain(key).collect()
     }
-}
 
-/// The files with secrets among these, each with the key that names it.
-pub(super) fn secret_files<'a>(password: Option<&'a PasswordFile>, tls: &'a Tls) -> Vec<(&'static str, &'a Path)> {
-    let key = match tls {
-        Tls::Verify { identity: Some(identity), .. } => Some(("key_file", identity.key_file.as_path())),
-        _ => None,
-    };
-    password.map(|file| (PasswordFile::KEY, file.path())).into_iter().chain(key).collect()
+    /// The password, which is read for each connection; `None` if no file is configured.
+    pub(super) async fn read_password(&self, deadline: Instant) -> Result<Option<Password>, ReadError> {
+        match &self.password {
+            Some(file) => file.read(deadline).await.map(Some),
+            None => Ok(None),
+        }
+    }
 }
 
 /// A client certificate and its key, each in a PEM file.

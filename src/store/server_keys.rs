@@ -58,13 +58,16 @@ pub(super) fn tls(section: &mut StoreSection<'_>) -> Option<Tls> {
     }
 }
 
-/// The server of a database at an address, as the keys of the source configure it.
+/// The server and the name of the database that a source of this kind configures; `None` if there is a problem with the
+/// address, which is noted.
 ///
 /// A connection within the machine cannot be eavesdropped on. Any other is protected unless `tls` says otherwise.
-pub(super) fn database_server(section: &mut StoreSection<'_>, address: ServerAddress) -> Server {
-    let ServerAddress { host, user, .. } = address;
+pub(super) fn database(section: &mut StoreSection<'_>, kind: &str, port: u16) -> Option<(Server, Box<str>)> {
+    let address = section.address(|text| ServerAddress::database(text, kind, port));
+    let ServerAddress { host, user, path } = address?;
     let default = if host.is_local() { Tls::Off } else { Tls::VERIFY };
-    Server { password: password_file(section), tls: tls(section).unwrap_or(default), host, user }
+    let server = Server { password: password_file(section), tls: tls(section).unwrap_or(default), host, user };
+    Some((server, path))
 }
 
 /// A time zone; the default if there is none, or a problem with it, which is noted.

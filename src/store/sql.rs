@@ -22,6 +22,11 @@ const PRESET: [KeySpec; 4] = [
 /// The keys of a preset's section.
 pub(super) const PRESET_KEYS: KeySet = KeySet::new(&PRESET, &KeySpec::names(&PRESET));
 
+/// Messages about queries, for every store with SQL.
+pub(super) const WOULD_WRITE: &str = "the query would write; it must be one SELECT";
+pub(super) const HAS_PARAMETERS: &str = "the query has parameters; nothing fills them";
+pub(super) const SEVERAL_STATEMENTS: &str = "the query is more than one statement; it must be one SELECT";
+
 /// One statement, or the one among several that fits the version of what is stored.
 #[derive(Clone, PartialEq, Eq)]
 pub enum Statement {

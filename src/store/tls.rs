@@ -6,28 +6,29 @@ use std::sync::Arc;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
 use rustls::{ClientConfig, RootCertStore};
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::time::Instant;
 use tokio_rustls::TlsConnector;
 
 use super::server::file_error;
-use super::transport::{Pem, pem, tls_error};
-use super::{Identity, ReadError};
+use super::transport::{Pem, io_error, pem, tls_error};
+use super::{Identity, ReadError, Tls};
+
+/// A connection to a server, with or without TLS.
+pub(super) trait Stream: AsyncRead + AsyncWrite + Send + Sync + Unpin {}
+
+impl<S: AsyncRead + AsyncWrite + Send + Sync + Unpin> Stream for S {}
 
 /// The TLS configuration of one connection.
-pub(super) struct TlsClient {
-    config: Arc<ClientConfig>,
-}
+pub(super) struct TlsClient(TlsConnector);
 
 impl TlsClient {
-    /// Reads the configured files. The certificate authorities of the system are trusted too.
+    /// Reads the configured files; `None` if TLS is off. The certificate authorities of the system are trusted too.
     ///
     /// # Errors
     /// [`ReadError::Refused`] when a file cannot be read before the deadline or does not hold what it should.
-    pub(super) async fn read(
-        ca_file: Option<&Path>,
-        identity: Option<&Identity>,
-        deadline: Instant,
-    ) -> Result<Self, ReadError> {
+    pub(super) async fn read(tls: &Tls, deadline: Instant) -> Result<Option<Self>, ReadError> {
+        let Tls::Verify { ca_file, identity } = tls else { return Ok(None) };
         // All files are read before any is parsed, so that the error names the first one that cannot be read.
         let authorities = match ca_file {
             Some(file) => Some((file, pem("ca_file", file, Pem::Certificate, deadline).await?)),
@@ -64,16 +65,17 @@ impl TlsClient {
                 builder.with_client_auth_cert(chain, key).map_err(refused)?
             }
         };
-        Ok(Self { config: Arc::new(config) })
+        Ok(Some(Self(TlsConnector::from(Arc::new(config)))))
     }
 
-    /// The connector, and the name that the server's certificate must be for.
-    ///
-    /// # Errors
-    /// [`ReadError::Unreachable`] when no certificate can be for the name.
-    pub(super) fn connector(&self, host: &str) -> Result<(TlsConnector, ServerName<'static>), ReadError> {
+    /// Begins TLS on a connection. The server's certificate must be valid for `host`.
+    pub(super) async fn protect<S: Stream + 'static>(
+        &self,
+        host: &str,
+        stream: S,
+    ) -> Result<Box<dyn Stream>, ReadError> {
         let name = ServerName::try_from(host.to_owned()).map_err(|_| tls_error("not valid for name"))?;
-        Ok((TlsConnector::from(Arc::clone(&self.config)), name))
+        Ok(Box::new(self.0.connect(name, stream).await.map_err(io_error)?))
     }
 }
 

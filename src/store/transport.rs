@@ -10,7 +10,7 @@ use super::server::{file_error, read_named_file};
 use crate::file::MAX_SIZE;
 
 /// The error for a connection that could not be made, or broke. It has no address, path or name.
-pub(super) fn io_error(error: &io::Error) -> ReadError {
+pub(super) fn io_error(error: io::Error) -> ReadError {
     let what = match error.kind() {
         io::ErrorKind::ConnectionRefused => "nothing listens at the configured host and port or socket",
         io::ErrorKind::ConnectionReset | io::ErrorKind::BrokenPipe | io::ErrorKind::UnexpectedEof => {
@@ -83,7 +83,7 @@ mod tests {
             (io::Error::new(io::ErrorKind::InvalidData, "planted: UnknownIssuer"), "not signed by anyone trusted"),
             (io::Error::new(io::ErrorKind::InvalidData, "planted"), "cannot agree"),
         ] {
-            let error = io_error(&error);
+            let error = io_error(error);
             assert_eq!(error.failure().as_str(), "store_unreachable");
             let text = error.to_string();
             assert!(text.contains(told) && !text.contains("planted"), "{text}");

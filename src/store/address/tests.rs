@@ -156,8 +156,8 @@ fn an_address_of_keys_names_a_server_or_sentinels_and_a_numbered_database() {
     ] {
         let config = parse(text).unwrap();
         let found = config.downcast_ref::<Keyspace>().unwrap();
-        assert_eq!((found.tls != Tls::Off, &found.location), (protected, &place), "{text}");
-        assert_eq!((found.user.as_deref(), found.database), (user, database), "{text}");
+        assert_eq!((found.server.tls != Tls::Off, &found.server.host), (protected, &place), "{text}");
+        assert_eq!((found.server.user.as_deref(), found.database), (user, database), "{text}");
     }
 }
 

@@ -32,7 +32,7 @@ impl QueryContext<'_> {
 pub(super) fn read_error(error: Error) -> ReadError {
     match error {
         error @ Error::Database(_) => QueryContext { sql: "", database: "" }.error(error),
-        Error::Io(error) => io_error(&error),
+        Error::Io(error) => io_error(error),
         Error::Tls(error) => tls_error(&error.to_string()),
         error if wants_protection(&error) => {
             refused("the server takes this user's password over a protected connection alone; see `tls`")

@@ -1,17 +1,14 @@
 //! MySQL and MariaDB as a kind of store.
 
-use std::any::Any;
 use std::path::Path;
 use std::sync::Arc;
 
 use super::{Database, MysqlDriver};
-use crate::store::address::ServerAddress;
-use crate::store::kind::{PresetFacts, PresetQuery, Query, StoreConfig, StoreKind};
-use crate::store::section::{KeySet, KeySpec, Node, Section, StoreDiagnostics, StoreSection};
-use crate::store::server_keys::{PASSWORD_FILE, TIME_ZONE, TLS, database_server, zone};
+use crate::store::kind::{Query, StoreConfig, StoreKind};
+use crate::store::section::{KeySpec, StoreSection};
+use crate::store::server_keys::{PASSWORD_FILE, TIME_ZONE, TLS, database, zone};
 use crate::store::server_store::ServerStore;
-use crate::store::sql::{self, PresetSql};
-use crate::store::{Scope, Statement, Store};
+use crate::store::{Scope, Store};
 
 /// MySQL and MariaDB.
 #[derive(Debug)]
@@ -27,38 +24,15 @@ impl StoreKind for Mysql {
         "mysql"
     }
 
-    fn schemes(&self) -> &'static [&'static str] {
-        &["mysql", "mariadb"]
-    }
-
-    fn query_key(&self) -> KeySpec {
-        sql::QUERY
-    }
-
     fn keys(&self) -> &'static [KeySpec] {
         &[PASSWORD_FILE, TLS, TIME_ZONE, SESSION_TIME_ZONE]
     }
 
-    fn query(&self, node: &Node, _line: u64, diagnostics: &mut StoreDiagnostics) -> Option<Box<dyn Query>> {
-        Some(Box::new(Statement::of_source(node, diagnostics)?))
-    }
-
     fn configure(&self, section: &mut StoreSection<'_>, query: Option<Box<dyn Query>>) -> Option<Arc<dyn StoreConfig>> {
-        let address = section.address(|text| ServerAddress::database(text, self.name(), PORT));
         let time_zone = zone(TIME_ZONE.name, section);
         let session_time_zone = zone(SESSION_TIME_ZONE.name, section);
-        let address = address?;
-        let name = address.path.clone();
-        let server = database_server(section, address);
+        let (server, name) = database(section, self.name(), PORT)?;
         Some(Arc::new(Database { server, name, time_zone, session_time_zone, statement: query?.downcast()? }))
-    }
-
-    fn preset_keys(&self) -> KeySet {
-        sql::PRESET_KEYS
-    }
-
-    fn preset_query(&self, section: &Section, preset: &PresetFacts<'_>) -> Result<Box<dyn PresetQuery>, String> {
-        Ok(Box::new(PresetSql::of_preset(section, preset)?))
     }
 
     fn before_grants(&self) -> &'static str {
@@ -82,9 +56,5 @@ impl StoreConfig for Database {
 
     fn secret_files(&self) -> Vec<(&'static str, &Path)> {
         self.server.secret_files()
-    }
-
-    fn equals(&self, other: &dyn StoreConfig) -> bool {
-        (other as &dyn Any).downcast_ref() == Some(self)
     }
 }

@@ -142,8 +142,8 @@ impl Database {
             Host::Tcp { name, port } => options.host(name).port(*port),
             Host::Socket(path) => options.socket(path),
         };
-        let options = match &server.password {
-            Some(file) => options.password(file.read(deadline).await?.reveal()),
+        let options = match server.read_password(deadline).await? {
+            Some(password) => options.password(password.reveal()),
             None => options,
         };
         let Tls::Verify { ca_file, identity } = &server.tls else {

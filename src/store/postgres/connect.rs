@@ -1,4 +1,4 @@
-//! How a connection is opened: the way there, its protection, and who the exporter is.
+//! Opens connections: transport, TLS and login.
 
 use std::path::Path;
 
@@ -11,15 +11,15 @@ use tokio::time::Instant;
 
 use super::authentication::Authentication;
 use super::failure::Failure;
-use super::message::{MessageStream, ServerMessage, Transport};
-use crate::store::tls::TlsClient;
+use super::message::{MessageStream, ServerMessage};
+use crate::store::tls::{Stream, TlsClient};
 use crate::store::transport::tls_error;
-use crate::store::{Host, Password, ReadError, Server, Tls, tcp};
+use crate::store::{Host, Password, ReadError, Server, tcp};
 
 /// The port that a server listens on by default.
 pub(super) const PORT: u16 = 5432;
 
-/// A connection that is ready for statements, and how the database encodes its texts, if the server said it by itself.
+/// A connection that is ready for statements, and the encoding of the database, if the server reported it.
 #[derive(Debug)]
 pub(super) struct Session {
     pub(super) stream: MessageStream,
@@ -33,17 +33,9 @@ impl Session {
             let text = "the store's address names no user; write it as `postgres://USER@HOST/DATABASE`";
             return Err(ReadError::Refused(text.to_owned()).into());
         };
-        let password = match &server.password {
-            Some(file) => Some(file.read(deadline).await?),
-            None => None,
-        };
-        let tls = match &server.tls {
-            Tls::Off => None,
-            Tls::Verify { ca_file, identity } => {
-                Some(TlsClient::read(ca_file.as_deref(), identity.as_ref(), deadline).await?)
-            }
-        };
-        let transport: Box<dyn Transport> = match &server.host {
+        let password = server.read_password(deadline).await?;
+        let tls = TlsClient::read(&server.tls, deadline).await?;
+        let stream = match &server.host {
             Host::Tcp { name, port } => protected(tcp::connect(name, *port).await?, name, tls).await?,
             Host::Socket(path) => {
                 let (folder, port) = socket(path);
@@ -51,13 +43,13 @@ impl Session {
                 protected(stream, "localhost", tls).await?
             }
         };
-        let mut session = Self { stream: MessageStream::new(transport), encoding: None };
+        let mut session = Self { stream: MessageStream::new(stream), encoding: None };
         session.start(user, database, password).await?;
         Ok(session)
     }
 
     async fn start(&mut self, user: &str, database: &str, password: Option<Password>) -> Result<(), Failure> {
-        // Sizes and formats of numbers are not asked for as text, and a pooler may not know the parameter.
+        // `extra_float_digits` is not set: values are binary, and a pooler may not know the parameter.
         let parameters = [
             ("user", user),
             ("database", database),
@@ -85,29 +77,26 @@ impl Session {
     }
 }
 
-/// Protects a connection, if it has to be. Nothing is sent before that but the question whether it can be.
-async fn protected<T: Transport + 'static>(
-    mut stream: T,
+/// Begins TLS, if it is configured. Before that, only the request for TLS is sent.
+async fn protected<S: Stream + 'static>(
+    mut stream: S,
     name: &str,
     tls: Option<TlsClient>,
-) -> Result<Box<dyn Transport>, Failure> {
+) -> Result<Box<dyn Stream>, Failure> {
     let Some(tls) = tls else { return Ok(Box::new(stream)) };
-    let mut question = BytesMut::new();
-    ssl_request(&mut question);
-    stream.write_all(&question).await?;
-    // Exactly one byte is read: a byte behind it would be in clear, and must not be taken for one that came over TLS.
+    let mut request = BytesMut::new();
+    ssl_request(&mut request);
+    stream.write_all(&request).await?;
+    // Exactly one byte is read: a byte after it is unprotected and must not be taken for a byte of the TLS stream.
     match stream.read_u8().await? {
-        b'S' => {
-            let (connector, server) = tls.connector(name)?;
-            Ok(Box::new(connector.connect(server, stream).await?))
-        }
+        b'S' => Ok(tls.protect(name, stream).await?),
         b'N' => Err(tls_error("the server does not support TLS").into()),
         _ => Err(Failure::Protocol),
     }
 }
 
-/// The folder that a server's socket is in and the port that the socket is named after, where the socket itself is given;
-/// else the folder and the usual port.
+/// The folder of a server's socket and the port in the socket's name. The path is that of the socket, or that of the folder;
+/// then the port is the default.
 fn socket(path: &Path) -> (&Path, u16) {
     let name = path.file_name().and_then(|name| name.to_str());
     let port = name.and_then(|name| name.strip_prefix(".s.PGSQL.")?.parse().ok());

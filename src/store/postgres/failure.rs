@@ -1,4 +1,4 @@
-//! PostgreSQL's errors, by who has to act.
+//! The errors of PostgreSQL, by who has to act.
 
 use std::io;
 
@@ -7,15 +7,14 @@ use postgres_protocol::message::backend::ErrorResponseBody;
 
 use crate::store::ReadError;
 use crate::store::server_message::has_only_known_words;
+use crate::store::sql::{HAS_PARAMETERS, SEVERAL_STATEMENTS, WOULD_WRITE};
 use crate::store::transport::io_error;
 
-/// Why a reading was not made.
+/// Why a reading failed.
 #[derive(Debug)]
 pub(super) enum Failure {
     /// An error to report.
     Read(ReadError),
-    /// The connection failed.
-    Io(io::Error),
     /// A message is not of PostgreSQL's protocol, or is unexpected.
     Protocol,
     /// A message is longer than the limit.
@@ -29,7 +28,7 @@ pub(super) enum Failure {
 pub(super) struct ServerError {
     code: String,
     message: String,
-    /// The character of the statement that it is about, from 1.
+    /// The character of the statement at fault, from 1.
     position: Option<usize>,
 }
 
@@ -38,7 +37,7 @@ impl ServerError {
         let (mut code, mut message, mut position) = (None, None, None);
         let mut fields = body.fields();
         while let Some(field) = fields.next().map_err(|_| Failure::Protocol)? {
-            // Before the encodings are agreed on, and of a database without one, it need not be UTF-8.
+            // Before the encoding is negotiated, and in a database without an encoding, a text need not be UTF-8.
             let text = || String::from_utf8_lossy(field.value_bytes()).into_owned();
             match field.type_() {
                 b'C' => code = Some(text()),
@@ -56,21 +55,19 @@ impl Failure {
     pub(super) fn before_query(self) -> ReadError {
         match self {
             Self::Server(error) if error.code == "08P01" => ReadError::Refused(
-                "a pooler in between refuses the connection, or a transaction: look at its log and its pool mode (08P01)"
-                    .to_owned(),
+                "a pooler in between refuses the connection, or a transaction: look at its log and its pool mode (08P01)".into(),
             ),
             failure => failure.of_query(""),
         }
     }
 
-    /// The error by who has to act. Of the server's text it has only names of the statement.
+    /// The error by who has to act. From the server's text, only names that are in the statement are shown.
     pub(super) fn of_query(self, sql: &str) -> ReadError {
         match self {
             Self::Read(error) => error,
-            Self::Io(error) => io_error(&error),
             Self::Protocol => ReadError::Unreachable("what answers does not speak PostgreSQL's protocol".to_owned()),
             Self::TooLong => ReadError::Unreachable(
-                "what answers sends a message of more than 64 MiB, for which no memory is given".to_owned(),
+                "what answers sends a message of more than 64 MiB, for which no memory is given".into(),
             ),
             Self::Server(error) => answered(&error, sql),
         }
@@ -85,73 +82,52 @@ impl From<ReadError> for Failure {
 
 impl From<io::Error> for Failure {
     fn from(error: io::Error) -> Self {
-        Self::Io(error)
+        Self::Read(io_error(error))
     }
 }
 
-impl From<ServerError> for Failure {
-    fn from(error: ServerError) -> Self {
-        Self::Server(error)
-    }
-}
-
-/// The error for a standby.
 pub(super) fn standby() -> ReadError {
-    ReadError::Refused(
-        "this server is a standby: its rows lag behind, and unlogged tables cannot be read there; read the primary"
-            .to_owned(),
-    )
+    let text =
+        "this server is a standby: its rows lag behind, and unlogged tables cannot be read there; read the primary";
+    ReadError::Refused(text.into())
 }
 
-/// The error for a query with parameters.
-pub(super) fn parameters() -> ReadError {
-    ReadError::SchemaMismatch("the query has parameters; nothing fills them".to_owned())
-}
-
-/// The server's own error, by its SQLSTATE: see "PostgreSQL Error Codes" in its documentation.
-fn answered(error: &ServerError, sql: &str) -> ReadError {
-    let ServerError { code, message, position } = error;
-    let named = || format!("PostgreSQL: {}", naming(code, message, *position, sql));
+/// The error for an error message of the server, by its SQLSTATE: see "PostgreSQL Error Codes" in its documentation.
+fn answered(ServerError { code, message, position }: &ServerError, sql: &str) -> ReadError {
+    use ReadError::{InvalidRecord, Refused, SchemaMismatch, Timeout, Unreachable};
+    let shown = naming(code, message, *position, sql);
     match code.as_str() {
-        "57014" => ReadError::Timeout("the query ran into the server's time limit".to_owned()),
-        "55P03" => ReadError::Timeout("a table stayed locked by others for too long".to_owned()),
-        "28P01" | "28000" => {
-            ReadError::Refused("the server refuses the user, the password or the client's host".to_owned())
-        }
-        "3D000" => ReadError::Refused("the server has no such database".to_owned()),
-        "53300" => ReadError::Refused("the server has no connection left".to_owned()),
-        "42501" if message.contains("row-level security") => ReadError::Refused(format!(
-            "row-level security hides rows from the exporter ({}); let its user bypass it, or read a view",
-            naming(code, message, *position, sql)
+        "57014" => Timeout("the query ran into the server's time limit".into()),
+        "55P03" => Timeout("a table stayed locked by others for too long".into()),
+        "28P01" | "28000" => Refused("the server refuses the user, the password or the client's host".into()),
+        "3D000" => Refused("the server has no such database".into()),
+        "53300" => Refused("the server has no connection left".into()),
+        "42501" if message.contains("row-level security") => Refused(format!(
+            "row-level security hides rows from the exporter ({shown}); let its user bypass it, or read a view"
         )),
-        "42501" => ReadError::Refused(named()),
-        // Schemas that the user may not use are passed over in silence.
-        "42P01" => ReadError::SchemaMismatch(format!(
-            "{}, or is in a schema that is not looked into: set `schema`, and grant USAGE on it",
-            named()
+        "42501" => Refused(format!("PostgreSQL: {shown}")),
+        // The server ignores schemas that the user may not use.
+        "42P01" => SchemaMismatch(format!(
+            "PostgreSQL: {shown}, or is in a schema that is not looked into: set `schema`, and grant USAGE on it"
         )),
         "0A000" if message.contains("during recovery") => standby(),
-        "22021" => ReadError::InvalidRecord("a stored text cannot be converted to UTF-8 (22021)".to_owned()),
-        "25006" => ReadError::SchemaMismatch("the query would write; it must be one SELECT".to_owned()),
-        "08P01" => parameters(),
-        "42601" if message.contains("multiple commands") => {
-            ReadError::SchemaMismatch("the query is more than one statement; it must be one SELECT".to_owned())
-        }
+        "22021" => InvalidRecord("a stored text cannot be converted to UTF-8 (22021)".into()),
+        "25006" => SchemaMismatch(WOULD_WRITE.into()),
+        "08P01" => SchemaMismatch(HAS_PARAMETERS.into()),
+        "42601" if message.contains("multiple commands") => SchemaMismatch(SEVERAL_STATEMENTS.into()),
         _ => match code.get(..2) {
-            // Syntax, and names that do not exist; data that an expression of the query cannot take.
-            Some("42" | "3F") => ReadError::SchemaMismatch(named()),
-            Some("22") => {
-                ReadError::InvalidRecord(format!("an expression of the query fails on a stored value ({code})"))
-            }
+            // Syntax, and names that do not exist.
+            Some("42" | "3F") => SchemaMismatch(format!("PostgreSQL: {shown}")),
+            Some("22") => InvalidRecord(format!("an expression of the query fails on a stored value ({code})")),
             // Shutdown, crash, starting up, connection failure.
-            Some("57" | "58" | "08") => ReadError::Unreachable(format!("the server is not available ({code})")),
-            Some("40") => ReadError::Refused(format!("the server gave up the transaction ({code})")),
-            _ => ReadError::Refused(format!("the server answered with SQLSTATE {code}")),
+            Some("57" | "58" | "08") => Unreachable(format!("the server is not available ({code})")),
+            Some("40") => Refused(format!("the server gave up the transaction ({code})")),
+            _ => Refused(format!("the server answered with SQLSTATE {code}")),
         },
     }
 }
 
-/// The words of the server's messages about names.
+/// The words in the server's messages that contain names.
 const WORDS: &str = "a aggregate aggregates ambiguous an appear are be bigint boolean by bytea calls cannot character \
     clause column contain contains date denied does double entry exist for foreign from function functions group in \
     integer interval invalid is json jsonb level materialized missing must name nested not numeric of oid on operator or \
@@ -159,7 +135,8 @@ const WORDS: &str = "a aggregate aggregates ambiguous an appear are be bigint bo
     security sequence smallint specified table text time timestamp to type unknown used uuid varying view with within \
     without would affected zone";
 
-/// The server's message if its names are in the statement; else a text for the code, because the message may have a value.
+/// The server's message if all its names are in the statement. Otherwise the message may contain a value, so a text for the
+/// code is returned.
 fn naming(code: &str, message: &str, position: Option<usize>, sql: &str) -> String {
     let words: Vec<&str> = WORDS.split_whitespace().collect();
     match code {

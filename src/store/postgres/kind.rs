@@ -1,6 +1,5 @@
 //! PostgreSQL as a kind of store.
 
-use std::any::Any;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -8,12 +7,10 @@ use super::connect::PORT;
 use super::transaction_clock::{self, TransactionClock};
 use super::{Database, PostgresDriver};
 use crate::diagnostic::QuotedValue;
-use crate::store::address::ServerAddress;
-use crate::store::kind::{PresetFacts, PresetQuery, Query, StoreConfig, StoreKind};
-use crate::store::section::{KeySet, KeySpec, Node, Section, StoreDiagnostics, StoreProblem, StoreSection, line};
-use crate::store::server_keys::{PASSWORD_FILE, TIME_ZONE, TLS, database_server, zone};
+use crate::store::kind::{Query, StoreConfig, StoreKind};
+use crate::store::section::{KeySpec, Node, StoreDiagnostics, StoreProblem, StoreSection, line};
+use crate::store::server_keys::{PASSWORD_FILE, TIME_ZONE, TLS, database, zone};
 use crate::store::server_store::ServerStore;
-use crate::store::sql::{self, PresetSql};
 use crate::store::{Scope, Statement, Store};
 
 /// PostgreSQL.
@@ -27,44 +24,24 @@ impl StoreKind for Postgres {
         "postgres"
     }
 
-    fn schemes(&self) -> &'static [&'static str] {
-        &["postgres", "postgresql"]
-    }
-
-    fn query_key(&self) -> KeySpec {
-        sql::QUERY
-    }
-
     fn keys(&self) -> &'static [KeySpec] {
         &[PASSWORD_FILE, TLS, SCHEMA, TIME_ZONE]
     }
 
     fn query(&self, node: &Node, _line: u64, diagnostics: &mut StoreDiagnostics) -> Option<Box<dyn Query>> {
-        let statement = Statement::of_source(node, diagnostics)?;
         if let Node::Text(text) = node
             && let Some(clock) = transaction_clock::find(&text.value)
         {
             diagnostics.warn(line(text), TransactionClock(clock));
         }
-        Some(Box::new(statement))
+        Some(Box::new(Statement::of_source(node, diagnostics)?))
     }
 
     fn configure(&self, section: &mut StoreSection<'_>, query: Option<Box<dyn Query>>) -> Option<Arc<dyn StoreConfig>> {
-        let address = section.address(|text| ServerAddress::database(text, self.name(), PORT));
         let schema = section.parsed(SCHEMA.name, schema);
         let time_zone = zone(TIME_ZONE.name, section);
-        let address = address?;
-        let name = address.path.clone();
-        let server = database_server(section, address);
+        let (server, name) = database(section, self.name(), PORT)?;
         Some(Arc::new(Database { server, name, schema, time_zone, statement: query?.downcast()? }))
-    }
-
-    fn preset_keys(&self) -> KeySet {
-        sql::PRESET_KEYS
-    }
-
-    fn preset_query(&self, section: &Section, preset: &PresetFacts<'_>) -> Result<Box<dyn PresetQuery>, String> {
-        Ok(Box::new(PresetSql::of_preset(section, preset)?))
     }
 
     fn before_grants(&self) -> &'static str {
@@ -90,10 +67,6 @@ impl StoreConfig for Database {
 
     fn secret_files(&self) -> Vec<(&'static str, &Path)> {
         self.server.secret_files()
-    }
-
-    fn equals(&self, other: &dyn StoreConfig) -> bool {
-        (other as &dyn Any).downcast_ref() == Some(self)
     }
 }
 

@@ -1,86 +1,82 @@
-//! The connection's bytes, taken apart into the server's messages.
+//! Splits the bytes of a connection into the server's messages.
 //!
-//! A message begins with a type and a length. The length is checked before anything is allocated for it, and memory grows
-//! with what arrives and not with what is announced: a server that is none cannot make the exporter take memory.
+//! A message begins with a type and a length. The length is checked before memory is allocated, and memory grows with the
+//! received bytes, not with the announced length. So a peer that is not PostgreSQL cannot make the exporter use memory.
 
 use std::io;
 use std::ops::Range;
 
 use bytes::{Buf, BytesMut};
 use postgres_protocol::message::backend::{DATA_ROW_TAG, Header, Message};
-use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 use super::failure::{Failure, ServerError};
+use crate::store::tls::Stream;
 
-/// A transport of bytes: TCP or a Unix socket, with TLS or without.
-pub(super) trait Transport: AsyncRead + AsyncWrite + Send + Unpin {}
-
-impl<T: AsyncRead + AsyncWrite + Send + Unpin> Transport for T {}
-
-/// The most that one message may take: a row, or an error.
+/// The longest message, in bytes.
 pub(super) const LONGEST: usize = 64 * 1024 * 1024;
-/// How much is read at once.
+/// The number of bytes that are read at once.
 const CHUNK: usize = 64 * 1024;
-/// Type and length.
+/// The length of type and length.
 const HEADER: usize = 5;
 
 /// One message of the server.
 pub(super) enum ServerMessage<'a> {
-    /// A row, as its values are encoded.
+    /// A row with encoded values.
     Row(&'a [u8]),
-    /// Any other.
     Other(Message),
 }
 
-/// The server's messages, one after the other.
+/// The messages of a server.
 pub(super) struct MessageStream {
-    transport: Box<dyn Transport>,
+    stream: Box<dyn Stream>,
     received: BytesMut,
-    /// How much of it, at its beginning, was given out.
-    given: usize,
+    /// The number of bytes at the beginning of `received` that were returned already.
+    consumed: usize,
 }
 
 impl MessageStream {
-    pub(super) fn new(transport: Box<dyn Transport>) -> Self {
-        Self { transport, received: BytesMut::new(), given: 0 }
+    pub(super) fn new(stream: Box<dyn Stream>) -> Self {
+        Self { stream, received: BytesMut::new(), consumed: 0 }
     }
 
-    /// Sends whole messages, in one go.
+    /// Sends whole messages.
     pub(super) async fn send(&mut self, messages: &[u8]) -> Result<(), Failure> {
-        self.transport.write_all(messages).await?;
-        Ok(self.transport.flush().await?)
+        self.stream.write_all(messages).await?;
+        Ok(self.stream.flush().await?)
     }
 
-    /// The next message, whatever it is. An error that the server tells is one.
+    /// The next message. An error message of the server is an `Err`.
     pub(super) async fn next(&mut self) -> Result<ServerMessage<'_>, Failure> {
         self.fill(HEADER).await?;
-        let header = Header::parse(&self.received[self.given..]).map_err(|_| Failure::Protocol)?;
+        let header = Header::parse(&self.received[self.consumed..]).map_err(|_| Failure::Protocol)?;
         let (tag, length) = header.map(|header| (header.tag(), header.len())).ok_or(Failure::Protocol)?;
-        // The type is not counted in it. A length of 2^31 and more is negative to the parser, which refuses it.
+        // The length does not count the type. The parser takes a length of 2^31 or more as negative and refuses it.
         let length = usize::try_from(length).map_err(|_| Failure::Protocol)? + 1;
         if length > LONGEST {
             return Err(Failure::TooLong);
         }
         self.fill(length).await?;
         if tag == DATA_ROW_TAG {
-            let body = self.given + HEADER..self.given + length;
-            self.given += length;
+            let body = self.consumed + HEADER..self.consumed + length;
+            self.consumed += length;
             return Ok(ServerMessage::Row(&self.received[body]));
         }
-        self.received.advance(self.given);
-        self.given = 0;
+        self.received.advance(self.consumed);
+        self.consumed = 0;
         let mut bytes = self.received.split_to(length);
         match Message::parse(&mut bytes) {
-            Ok(Some(Message::ErrorResponse(body))) => Err(ServerError::of(&body)?.into()),
+            Ok(Some(Message::ErrorResponse(body))) => Err(Failure::Server(ServerError::of(&body)?)),
             Ok(Some(message)) => Ok(ServerMessage::Other(message)),
             Ok(None) | Err(_) => Err(Failure::Protocol),
         }
     }
 
-    /// The next message that answers something; notices, notifications and parameters may come in between at any time.
+    /// The next message that is part of a response. Notices, notifications and parameters, which a server may send at any time,
+    /// are skipped.
     pub(super) async fn next_answer(&mut self) -> Result<ServerMessage<'_>, Failure> {
         use Message::{NoticeResponse, NotificationResponse, ParameterStatus};
-        // A row borrows from the buffer, so it is looked at only once it is known to be given out.
+        // A row borrows from the buffer, so it is taken only when it is returned at once.
         loop {
             if self.is_row().await? {
                 return self.next().await;
@@ -95,35 +91,35 @@ impl MessageStream {
 
     async fn is_row(&mut self) -> Result<bool, Failure> {
         self.fill(1).await?;
-        Ok(self.received[self.given] == DATA_ROW_TAG)
+        Ok(self.received[self.consumed] == DATA_ROW_TAG)
     }
 
-    /// Gives back the memory of a large answer.
+    /// Frees the memory of a large response.
     pub(super) fn release(&mut self) {
-        if self.given == self.received.len() {
-            (self.received, self.given) = (BytesMut::new(), 0);
+        if self.consumed == self.received.len() {
+            (self.received, self.consumed) = (BytesMut::new(), 0);
         }
     }
 
-    /// How much memory is taken for what came.
+    /// The size of the buffer.
     #[cfg(test)]
     pub(super) fn capacity(&self) -> usize {
         self.received.capacity()
     }
 
-    /// Reads until so many bytes are there that were not given out.
-    async fn fill(&mut self, wanted: usize) -> Result<(), Failure> {
-        if self.received.len() - self.given >= wanted {
+    /// Reads until the buffer has this number of bytes that were not returned yet.
+    async fn fill(&mut self, needed: usize) -> Result<(), Failure> {
+        if self.received.len() - self.consumed >= needed {
             return Ok(());
         }
-        self.received.advance(self.given);
-        self.given = 0;
-        while self.received.len() < wanted {
-            // Twice as much as there is, and not as much as is announced.
+        self.received.advance(self.consumed);
+        self.consumed = 0;
+        while self.received.len() < needed {
+            // The buffer is doubled. It does not grow to the announced length at once.
             if self.received.capacity() - self.received.len() < CHUNK / 2 {
                 self.received.reserve(CHUNK.max(self.received.len()));
             }
-            if self.transport.read_buf(&mut self.received).await? == 0 {
+            if self.stream.read_buf(&mut self.received).await? == 0 {
                 return Err(io::Error::from(io::ErrorKind::UnexpectedEof).into());
             }
         }
@@ -137,7 +133,7 @@ impl std::fmt::Debug for MessageStream {
     }
 }
 
-/// Where the values of a row are in it; `None` for NULL. `places` is filled anew, so that rows need no memory of their own.
+/// Finds the values of a row; `None` stands for NULL. The caller keeps `places`, so that rows need no allocation.
 pub(super) fn values(row: &[u8], places: &mut Vec<Option<Range<usize>>>) -> Result<(), Failure> {
     places.clear();
     let Some((count, mut rest)) = row.split_first_chunk() else { return Err(Failure::Protocol) };

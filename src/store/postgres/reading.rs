@@ -7,7 +7,7 @@ use fallible_iterator::FallibleIterator;
 use postgres_protocol::message::backend::Message;
 
 use super::columns::{DatabaseTypes, ResultColumns};
-use super::failure::{Failure, parameters, standby};
+use super::failure::{Failure, standby};
 use super::message::{MessageStream, ServerMessage, values};
 use super::pipeline::Pipeline;
 use super::value::Kind;
@@ -15,6 +15,7 @@ use crate::clock;
 use crate::lease::{ReadInterval, Reading};
 use crate::store::column::{Value, columns};
 use crate::store::rows::{Decoder, no_row};
+use crate::store::sql::HAS_PARAMETERS;
 use crate::store::{ReadError, Scope, Zone};
 
 /// Each time that so many rows are decoded is a unit of the task's budget (128 of them): once it is spent, other tasks run,
@@ -70,7 +71,7 @@ pub(super) async fn described(
     complete(stream).await?;
     ready(stream).await?;
     let described = found.ok_or_else(returns_nothing)?;
-    if has_parameters { Err(parameters().into()) } else { Ok(described) }
+    if has_parameters { Err(ReadError::SchemaMismatch(HAS_PARAMETERS.into()).into()) } else { Ok(described) }
 }
 
 /// The rows of a small query, by their values.

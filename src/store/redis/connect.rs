@@ -6,13 +6,13 @@ use tokio::net::UnixStream;
 use tokio::time::{Instant, timeout};
 
 use super::command::Commands;
-use super::connection::{Connection, Stream};
+use super::connection::Connection;
 use super::failure::{answered, not_understood, refused_version};
 use super::resp::{Replies, Reply};
 use super::{Keyspace, ServerLocation};
-use crate::store::tls::TlsClient;
+use crate::store::tls::{Stream, TlsClient};
 use crate::store::transport::io_error;
-use crate::store::{Host, Password, ReadError, Tls, tcp};
+use crate::store::{Host, Password, ReadError, tcp};
 
 /// The time limit of one sentinel, after which the next is asked.
 const SENTINEL_LIMIT: Duration = Duration::from_millis(500);
@@ -38,23 +38,16 @@ impl Keyspace {
     /// Opens a connection to the server, as the user and on the database that are configured.
     pub(super) async fn open(&self, deadline: Instant) -> Result<Connection, ReadError> {
         let credentials = self.credentials(deadline).await?;
-        let reached = match &self.location {
-            ServerLocation::Server(host) => self.reach(host, &credentials, self.database, deadline).await,
-            ServerLocation::Sentinels { sentinels, master } => {
-                self.reach(&self.master(sentinels, master, deadline).await?, &credentials, self.database, deadline)
-                    .await
-            }
+        let host = match &self.server.host {
+            ServerLocation::Server(host) => host,
+            ServerLocation::Sentinels { sentinels, master } => &self.master(sentinels, master, deadline).await?,
         };
-        reached.map_err(ConnectFailure::into_read_error)
+        self.reach(host, &credentials, self.database, deadline).await.map_err(ConnectFailure::into_read_error)
     }
 
     /// The user and the password. The file is read for each connection.
     async fn credentials(&self, deadline: Instant) -> Result<Credentials<'_>, ReadError> {
-        let password = match &self.password {
-            Some(file) => Some(file.read(deadline).await?),
-            None => None,
-        };
-        Ok(match (&self.user, password) {
+        Ok(match (&self.server.user, self.server.read_password(deadline).await?) {
             (None, None) => Credentials::Anonymous,
             (user, password) => Credentials::User { name: user.as_deref().unwrap_or("default"), password },
         })
@@ -124,19 +117,17 @@ impl Keyspace {
     }
 
     async fn stream(&self, host: &Host, deadline: Instant) -> Result<Box<dyn Stream>, ReadError> {
-        let (name, port) = match host {
-            Host::Socket(path) => {
-                return Ok(Box::new(UnixStream::connect(path).await.map_err(|error| io_error(&error))?));
+        let tls = TlsClient::read(&self.server.tls, deadline).await?;
+        match host {
+            Host::Socket(path) => Ok(Box::new(UnixStream::connect(path).await.map_err(io_error)?)),
+            Host::Tcp { name, port } => {
+                let stream = tcp::connect(name, *port).await.map_err(io_error)?;
+                match tls {
+                    Some(tls) => tls.protect(name, stream).await,
+                    None => Ok(Box::new(stream)),
+                }
             }
-            Host::Tcp { name, port } => (name, *port),
-        };
-        let Tls::Verify { ca_file, identity } = &self.tls else {
-            return Ok(Box::new(tcp::connect(name, port).await.map_err(|error| io_error(&error))?));
-        };
-        let tls = TlsClient::read(ca_file.as_deref(), identity.as_ref(), deadline).await?;
-        let (connector, server) = tls.connector(name)?;
-        let stream = tcp::connect(name, port).await.map_err(|error| io_error(&error))?;
-        Ok(Box::new(connector.connect(server, stream).await.map_err(|error| io_error(&error))?))
+        }
     }
 }
 

@@ -11,23 +11,19 @@ use std::pin::{Pin, pin};
 use std::task::{Context, Poll, ready};
 
 use bytes::{Buf as _, BytesMut};
-use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite};
+use tokio::io::{AsyncReadExt as _, AsyncWrite as _};
 
 use super::command::Commands;
 use super::failure::{answered, malformed, not_understood};
 use super::resp::{Parser, Part, Replies, Reply};
 use crate::store::ReadError;
+use crate::store::tls::Stream;
 use crate::store::transport::io_error;
 
 /// The number of bytes that are read at once, and the number of unsent bytes at which no more commands are added.
 const CHUNK: usize = 64 * 1024;
 /// A larger buffer is freed when it is empty.
 const LONGEST_KEPT: usize = 4 * CHUNK;
-
-/// A stream to a server, with or without TLS.
-pub(super) trait Stream: AsyncRead + AsyncWrite + Send + Sync + Unpin {}
-
-impl<S: AsyncRead + AsyncWrite + Send + Sync + Unpin> Stream for S {}
 
 /// A connection. Replies come in the order of commands, so a connection cannot be used after an error.
 pub(super) struct Connection {
@@ -101,10 +97,8 @@ impl Connection {
         for _ in 0..replies {
             while !self.parser.parse(&mut self.received, head).map_err(malformed)? {
                 self.received.reserve(CHUNK);
-                match poll_fn(|context| self.poll(context, more)).await {
-                    Ok(0) => return Err(io_error(&io::ErrorKind::UnexpectedEof.into())),
-                    Ok(_) => {}
-                    Err(error) => return Err(io_error(&error)),
+                if poll_fn(|context| self.poll(context, more)).await.map_err(io_error)? == 0 {
+                    return Err(io_error(io::ErrorKind::UnexpectedEof.into()));
                 }
             }
         }

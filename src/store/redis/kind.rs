@@ -1,6 +1,5 @@
 //! Redis and Valkey as a kind of store.
 
-use std::any::Any;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,7 +13,7 @@ use crate::store::kind::{PresetFacts, PresetQuery, Query, StoreConfig, StoreKind
 use crate::store::section::{KeySet, KeySpec, Node, Section, Shape, StoreDiagnostics, StoreSection, line};
 use crate::store::server_keys::{PASSWORD_FILE, TLS, password_file, tls, tls_line};
 use crate::store::server_store::ServerStore;
-use crate::store::{Scope, Store, Tls, server};
+use crate::store::{Scope, Server, Store, Tls};
 
 /// Redis and Valkey.
 #[derive(Debug)]
@@ -23,19 +22,6 @@ pub struct Redis;
 impl StoreKind for Redis {
     fn name(&self) -> &'static str {
         "redis"
-    }
-
-    fn schemes(&self) -> &'static [&'static str] {
-        &[
-            "redis",
-            "rediss",
-            "redis+sentinel",
-            "rediss+sentinel",
-            "valkey",
-            "valkeys",
-            "valkey+sentinel",
-            "valkeys+sentinel",
-        ]
     }
 
     fn query_key(&self) -> KeySpec {
@@ -79,7 +65,8 @@ impl StoreKind for Redis {
         }
         let tls = if protected { tls.unwrap_or(Tls::VERIFY) } else { Tls::Off };
         let layout = query?.downcast()?;
-        Some(Arc::new(Keyspace { location, user, password: password_file(section), tls, database, layout }))
+        let server = Server { host: location, user, password: password_file(section), tls };
+        Some(Arc::new(Keyspace { server, database, layout }))
     }
 
     fn preset_keys(&self) -> KeySet {
@@ -117,10 +104,6 @@ impl StoreConfig for Keyspace {
     }
 
     fn secret_files(&self) -> Vec<(&'static str, &Path)> {
-        server::secret_files(self.password.as_ref(), &self.tls)
-    }
-
-    fn equals(&self, other: &dyn StoreConfig) -> bool {
-        (other as &dyn Any).downcast_ref() == Some(self)
+        self.server.secret_files()
     }
 }

@@ -28,7 +28,7 @@ use tokio::task::coop::consume_budget;
 use tokio::time::Instant;
 
 use super::server_store::Driver;
-use super::{Host, PasswordFile, ReadError, ReadResult, RecordLimiter, Scope, Tls};
+use super::{Host, ReadError, ReadResult, RecordLimiter, Scope, Server, Tls};
 use crate::lease::{RecordFault, StoreTime};
 use connection::Connection;
 use decoder::Decoder;
@@ -57,14 +57,8 @@ pub enum ServerLocation {
 /// Which keys to read, where and as whom.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Keyspace {
-    /// Where the server is.
-    pub location: ServerLocation,
-    /// The user that the exporter reads as; the server's `default` if none is given.
-    pub user: Option<Box<str>>,
-    /// The user's password.
-    pub password: Option<PasswordFile>,
-    /// Whether and how connections are protected.
-    pub tls: Tls,
+    /// The server, and the user that the exporter reads as; the server's `default` if none is given.
+    pub server: Server<ServerLocation>,
     /// The number of the database.
     pub database: u32,
     /// Where the leases are in it.
@@ -156,7 +150,7 @@ impl Driver for RedisDriver {
     type Connection = RedisConnection;
 
     fn late_to_connect(&self) -> &'static str {
-        match self.keyspace.tls {
+        match self.keyspace.server.tls {
             Tls::Off => "connecting took too long",
             // A server that does not waits for the rest of what it takes for a command.
             Tls::Verify { .. } => "connecting took too long; the other side may not speak TLS",

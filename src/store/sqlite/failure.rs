@@ -1,40 +1,30 @@
-//! SQLite's errors, by who has to act.
+//! The errors of SQLite, by who has to act.
 
 use std::io;
 use std::path::Path;
 
-use rusqlite::ErrorCode;
-use rusqlite::ffi;
+use rusqlite::{ErrorCode, ffi};
 
 use crate::store::ReadError;
+use crate::store::sql::SEVERAL_STATEMENTS;
 
-/// Why there is no reading.
-#[derive(Debug)]
+/// Why a reading failed.
+#[derive(Debug, thiserror::Error)]
 pub enum Failure {
-    /// The contract was io_error, or nothing can be read for a reason already told.
-    Read(ReadError),
-    /// SQLite's own error.
-    Sqlite(rusqlite::Error),
-}
-
-impl From<rusqlite::Error> for Failure {
-    fn from(error: rusqlite::Error) -> Self {
-        Self::Sqlite(error)
-    }
-}
-
-impl From<ReadError> for Failure {
-    fn from(error: ReadError) -> Self {
-        Self::Read(error)
-    }
+    /// An error to report.
+    #[error(transparent)]
+    Read(#[from] ReadError),
+    /// An error of SQLite.
+    #[error(transparent)]
+    Sqlite(#[from] rusqlite::Error),
 }
 
 /// The error for a file that is missing or not accessible.
 pub(super) fn of_file(error: &io::Error) -> ReadError {
     match error.kind() {
-        io::ErrorKind::NotFound => ReadError::Unreachable("there is no file at the configured path".to_owned()),
+        io::ErrorKind::NotFound => ReadError::Unreachable("there is no file at the configured path".into()),
         io::ErrorKind::PermissionDenied => {
-            ReadError::Refused("the exporter may not look at the file; let its user read file and folder".to_owned())
+            ReadError::Refused("the exporter may not look at the file; let its user read file and folder".into())
         }
         kind => ReadError::Unreachable(format!("the file cannot be looked at: {kind}")),
     }
@@ -43,69 +33,56 @@ pub(super) fn of_file(error: &io::Error) -> ReadError {
 impl Failure {
     /// Whether another process keeps the file locked, so that trying again may help.
     pub fn is_locked(&self) -> bool {
-        let code = match self {
-            Self::Read(_) => None,
-            Self::Sqlite(error) => error.sqlite_error_code(),
-        };
-        matches!(code, Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked))
+        let Self::Sqlite(error) = self else { return false };
+        matches!(error.sqlite_error_code(), Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked))
     }
 
-    /// The error by who has to act. The path is not in it.
+    /// The error by who has to act. It does not contain the path.
     pub fn into_read_error(self, path: &Path) -> ReadError {
-        let error = match self {
+        use ReadError::{Refused, SchemaMismatch, Timeout, Unreachable};
+        let (code, message, offset) = match self {
             Self::Read(error) => return error,
-            Self::Sqlite(error) => error,
-        };
-        let (code, message, offset) = match error {
-            rusqlite::Error::SqliteFailure(code, message) => (code, message, -1),
-            rusqlite::Error::SqlInputError { error, msg, offset, .. } => (error, Some(msg), offset),
-            rusqlite::Error::InvalidQuery => {
-                return ReadError::SchemaMismatch("the query is not one that only reads".to_owned());
+            Self::Sqlite(rusqlite::Error::SqliteFailure(code, message)) => (code, message, -1),
+            Self::Sqlite(rusqlite::Error::SqlInputError { error, msg, offset, .. }) => (error, Some(msg), offset),
+            Self::Sqlite(rusqlite::Error::InvalidQuery) => {
+                return SchemaMismatch("the query is not one that only reads".into());
             }
-            rusqlite::Error::MultipleStatement => {
-                return ReadError::SchemaMismatch(
-                    "the query is more than one statement; it must be one SELECT".to_owned(),
-                );
-            }
-            other => return ReadError::Refused(format!("SQLite: {other}")),
+            Self::Sqlite(rusqlite::Error::MultipleStatement) => return SchemaMismatch(SEVERAL_STATEMENTS.into()),
+            Self::Sqlite(other) => return Refused(format!("SQLite: {other}")),
         };
         match (code.code, code.extended_code) {
-            (ErrorCode::OperationInterrupted, _) => {
-                ReadError::Timeout("the query took longer than it may; see `timeout`".to_owned())
-            }
+            (ErrorCode::OperationInterrupted, _) => Timeout("the query took longer than it may; see `timeout`".into()),
             (ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked, _) => {
-                ReadError::Timeout("another process kept the database locked".to_owned())
+                Timeout("another process kept the database locked".into())
             }
             (ErrorCode::CannotOpen | ErrorCode::ReadOnly, _) | (_, ffi::SQLITE_READONLY_CANTINIT) if is_wal(path) => {
-                ReadError::Unreachable(
+                Unreachable(
                     "the database is in WAL mode, and its -wal and -shm files are not there and cannot be made in a \
                      folder that is mounted read-only; mount the folder writable, or set `PRAGMA journal_mode=DELETE` \
                      on the database"
-                        .to_owned(),
+                        .into(),
                 )
             }
-            (ErrorCode::CannotOpen, _) => ReadError::Unreachable("the file cannot be opened".to_owned()),
+            (ErrorCode::CannotOpen, _) => Unreachable("the file cannot be opened".into()),
             (ErrorCode::PermissionDenied | ErrorCode::AuthorizationForStatementDenied, _) => {
-                ReadError::Refused("the exporter may not read the file".to_owned())
+                Refused("the exporter may not read the file".into())
             }
             (ErrorCode::NotADatabase, _) if is_too_short(path) => cut_short(),
             (ErrorCode::NotADatabase, _) => {
-                ReadError::SchemaMismatch("the file is not an SQLite database, or it is encrypted".to_owned())
+                SchemaMismatch("the file is not an SQLite database, or it is encrypted".into())
             }
-            (ErrorCode::DatabaseCorrupt, _) => {
-                ReadError::Refused("the database file is damaged (SQLITE_CORRUPT)".to_owned())
-            }
+            (ErrorCode::DatabaseCorrupt, _) => Refused("the database file is damaged (SQLITE_CORRUPT)".into()),
             (ErrorCode::Unknown, ffi::SQLITE_ERROR) => {
-                ReadError::SchemaMismatch(of_statement(&message.unwrap_or_default(), offset))
+                SchemaMismatch(of_statement(&message.unwrap_or_default(), offset))
             }
-            (ErrorCode::SchemaChanged, _) => ReadError::SchemaMismatch("the schema changed during the read".to_owned()),
-            _ => ReadError::Refused(format!("SQLite: {code}")),
+            (ErrorCode::SchemaChanged, _) => SchemaMismatch("the schema changed during the read".into()),
+            _ => Refused(format!("SQLite: {code}")),
         }
     }
 }
 
-/// What SQLite says of a statement, where that names tables, columns and functions. Else it may repeat a piece of the
-/// statement or a value of a row, so only the place is told.
+/// The message of SQLite about a statement, if it contains only names of tables, columns and functions. Other messages may
+/// repeat a part of the statement or a value of a row, so only the position is shown.
 fn of_statement(message: &str, offset: i32) -> String {
     const NAMING: [&str; 6] = [
         "no such table: ",
@@ -116,19 +93,18 @@ fn of_statement(message: &str, offset: i32) -> String {
         "wrong number of arguments to function ",
     ];
     const WHOLE: [&str; 3] = ["incomplete input", "integer overflow", "malformed JSON"];
-    let told = match message {
+    let shown = match message {
         _ if WHOLE.contains(&message) || NAMING.iter().any(|start| message.starts_with(start)) => message,
         _ if message.ends_with(": syntax error") => "syntax error",
         _ if message.starts_with("unrecognized token: ") => "unrecognized token",
         _ => "it does not accept the query, and what it says may hold values",
     };
     match usize::try_from(offset) {
-        Ok(offset) => format!("SQLite: {told}, at byte {offset} of the query"),
-        Err(_) => format!("SQLite: {told}"),
+        Ok(offset) => format!("SQLite: {shown}, at byte {offset} of the query"),
+        Err(_) => format!("SQLite: {shown}"),
     }
 }
 
-/// The error for an empty file.
 pub(super) fn empty() -> ReadError {
     ReadError::SchemaMismatch("the file is empty: no tables were made in it yet, or it was cut short".to_owned())
 }
@@ -138,15 +114,15 @@ pub(super) fn cut_short() -> ReadError {
     ReadError::Refused("the database file was cut short: it has fewer pages than its header says".to_owned())
 }
 
-/// Whether a file is shorter than any database, which begins with a page of at least 512 bytes.
+/// Whether a file is shorter than any database. The first page has at least 512 bytes.
 pub(super) fn is_too_short(path: &Path) -> bool {
     std::fs::metadata(path).is_ok_and(|file| file.len() < 512)
 }
 
-/// Whether a database's header says that it is in WAL mode: both format versions are 2.
+/// Whether the header of a database has WAL mode: both format versions are 2.
 ///
-/// Closing the file gives up the locks that this process has on it, so this is asked only after a failure, when the
-/// connection is given up too.
+/// Closing the file releases all locks of this process on it, so this is called only after a failure, when the connection is
+/// closed too.
 fn is_wal(path: &Path) -> bool {
     use std::io::Read;
     let mut header = [0; 20];

@@ -1,16 +1,14 @@
 //! SQLite as a kind of store.
 
-use std::any::Any;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use store_address::has_password;
 
 use super::{SqliteQuery, SqliteStore};
-use crate::store::kind::{PresetFacts, PresetQuery, Query, StoreConfig, StoreKind};
-use crate::store::section::{KeySet, KeySpec, Node, Section, StoreDiagnostics, StoreProblem, StoreSection, line};
+use crate::store::kind::{Query, StoreConfig, StoreKind};
+use crate::store::section::{KeySpec, StoreProblem, StoreSection, line};
 use crate::store::server_keys::PASSWORD_FILE;
-use crate::store::sql::{self, PresetSql};
 use crate::store::{Scope, Statement, Store};
 
 /// SQLite.
@@ -31,25 +29,13 @@ impl StoreKind for Sqlite {
         "sqlite"
     }
 
-    fn schemes(&self) -> &'static [&'static str] {
-        &["sqlite"]
-    }
-
     fn has_users(&self) -> bool {
         false
-    }
-
-    fn query_key(&self) -> KeySpec {
-        sql::QUERY
     }
 
     fn keys(&self) -> &'static [KeySpec] {
         // It is declared to be refused with a message of its own.
         &[PASSWORD_FILE]
-    }
-
-    fn query(&self, node: &Node, _line: u64, diagnostics: &mut StoreDiagnostics) -> Option<Box<dyn Query>> {
-        Some(Box::new(Statement::of_source(node, diagnostics)?))
     }
 
     fn configure(&self, section: &mut StoreSection<'_>, query: Option<Box<dyn Query>>) -> Option<Arc<dyn StoreConfig>> {
@@ -64,14 +50,6 @@ impl StoreKind for Sqlite {
         Some(Arc::new(SqliteFile { path: path?, sql }))
     }
 
-    fn preset_keys(&self) -> KeySet {
-        sql::PRESET_KEYS
-    }
-
-    fn preset_query(&self, section: &Section, preset: &PresetFacts<'_>) -> Result<Box<dyn PresetQuery>, String> {
-        Ok(Box::new(PresetSql::of_preset(section, preset)?))
-    }
-
     fn example(&self) -> &'static [&'static str] {
         &["store: sqlite:///var/lib/app/jobs.db"]
     }
@@ -84,10 +62,6 @@ impl StoreConfig for SqliteFile {
 
     fn store(&self, scope: Scope) -> Box<dyn Store> {
         Box::new(SqliteStore::new(self.path.clone(), SqliteQuery::new(Arc::clone(&self.sql), scope)))
-    }
-
-    fn equals(&self, other: &dyn StoreConfig) -> bool {
-        (other as &dyn Any).downcast_ref() == Some(self)
     }
 }
 

@@ -1,8 +1,7 @@
-//! SQLite: the embedded store.
+//! SQLite.
 //!
-//! The file is opened read-only, and reading happens on a blocking thread, at most one a source. A statement that runs
-//! past its deadline is interrupted; a thread stuck in the file system cannot be, so until it returns the source answers
-//! at once that it timed out.
+//! The file is opened read-only and read on a blocking thread, at most one for each source. A statement is interrupted at
+//! its deadline. A thread that hangs in the file system cannot be interrupted: until it returns, each read times out at once.
 
 mod failure;
 mod kind;
@@ -29,13 +28,11 @@ use crate::lease::Reading;
 pub use kind::{Sqlite, SqliteFile};
 pub use query::SqliteQuery;
 
-/// How long SQLite itself waits for a lock before the deadline is looked at again.
+/// How long SQLite waits for a lock before the deadline is checked.
 const LOCK_STEP: Duration = Duration::from_millis(20);
-/// How long past the deadline an interrupted statement may take to return.
+/// The time that an interrupted statement has to return after the deadline.
 const GRACE: Duration = Duration::from_millis(200);
-
-/// How much of the file SQLite may keep in memory, in its own negative KiB: a hundred thousand leases fit. It takes no
-/// more than the file has.
+/// The size of SQLite's page cache, in negative KiB: enough for a hundred thousand leases. A small file uses less.
 const CACHE_KIB: i64 = -32_768;
 
 /// One source in an SQLite file.
@@ -53,18 +50,18 @@ pub struct SqliteStore {
 struct OpenFile {
     connection: Connection,
     file: FileId,
-    /// Whether it was in WAL mode then, and what the file was like.
+    /// The state of the file when it was opened, if it was in WAL mode.
     wal: Option<FileState>,
 }
 
-/// A file in WAL mode that is copied over keeps its identity and tells SQLite nothing; but these change.
+/// A file that is overwritten by a copy keeps its identity. In WAL mode SQLite does not notice, but the state changes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct FileState {
     modified: (i64, i64),
     length: u64,
 }
 
-/// What tells a file that was replaced from the one that was opened.
+/// The identity of a file, which changes if the file is replaced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct FileId {
     device: u64,
@@ -96,7 +93,7 @@ impl SqliteStore {
         let thread = tokio::task::spawn_blocking(move || {
             let mut open = open;
             let result = read(&path, &query, &mut open, until);
-            // A connection that failed is not trusted again.
+            // A connection is not used again after a failure.
             let _ = done.send((open.filter(|_| result.is_ok()), result));
         });
         match timeout_at(deadline + GRACE, result).await {
@@ -119,8 +116,8 @@ impl Store for SqliteStore {
     }
 }
 
-/// Reads, and while another process keeps the file locked, tries again until the deadline. SQLite's own wait counts the
-/// sleeps that it asked for and not the time that passed, so on a busy machine it lasts longer than it was told to.
+/// Reads, and retries until the deadline while another process locks the file. SQLite's own busy timeout adds up the sleeps
+/// that it requested, not the time that passed, so on a busy machine it would exceed the deadline.
 fn read(path: &PathBuf, query: &SqliteQuery, open: &mut Option<OpenFile>, deadline: Duration) -> ReadResult {
     loop {
         match attempt(path, query, open, deadline) {
@@ -138,7 +135,7 @@ fn attempt(
 ) -> Result<Reading, failure::Failure> {
     let metadata = std::fs::metadata(path).map_err(|error| failure::of_file(&error))?;
     if !metadata.is_file() {
-        // A folder cannot be read, and a pipe would keep its reader waiting for ever.
+        // A read of a pipe would wait for ever.
         return Err(ReadError::Unreachable("what is at the configured path is not a file".to_owned()).into());
     }
     if metadata.len() <= truncation::EMPTY && truncation::has_log(path) {
@@ -157,18 +154,17 @@ fn attempt(
             open.insert(OpenFile { connection, file, wal: (mode == "wal").then_some(state) })
         }
     };
-    // What the file's length is compared with has to be of the same snapshot as the rows.
+    // The number of pages must be of the same snapshot as the rows.
     let transaction = open.connection.unchecked_transaction()?;
-    let taken = query.read(&transaction, deadline, &clock::monotonic);
-    // SQLite would say that a table is missing.
+    let reading = query.read(&transaction, deadline, &clock::monotonic);
+    // Of an empty file SQLite would report that a table is missing.
     let is_empty = metadata.len() <= truncation::EMPTY;
-    let taken =
-        taken.map_err(|failure| if is_empty && !failure.is_locked() { failure::empty().into() } else { failure })?;
+    let reading =
+        reading.map_err(|failure| if is_empty && !failure.is_locked() { failure::empty().into() } else { failure })?;
     truncation::check(&transaction, path, file)?;
-    Ok(taken)
+    Ok(reading)
 }
 
-/// Opens the file for reading alone.
 fn connect(path: &PathBuf) -> rusqlite::Result<Connection> {
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection = Connection::open_with_flags(path, flags)?;

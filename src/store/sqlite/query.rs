@@ -1,4 +1,4 @@
-//! One statement made into one reading.
+//! Runs one statement and decodes its rows into a reading.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,12 +11,13 @@ use crate::clock;
 use crate::lease::{ReadInterval, Reading};
 use crate::store::column::{Value, columns};
 use crate::store::rows::{Decoder, no_row};
+use crate::store::sql::{HAS_PARAMETERS, WOULD_WRITE};
 use crate::store::{ReadError, Scope};
 
-/// How many steps of SQLite's virtual machine pass between two looks at the clock: some tens of microseconds.
-const STEPS_BETWEEN_LOOKS: i32 = 10_000;
+/// The number of steps of SQLite's virtual machine between two checks of the deadline: some tens of microseconds.
+const STEPS_BETWEEN_CHECKS: i32 = 10_000;
 
-/// A query that keeps the reading contract, and what it is asked for.
+/// A statement that returns columns of the reading contract.
 #[derive(Debug)]
 pub struct SqliteQuery {
     sql: Arc<str>,
@@ -24,18 +25,18 @@ pub struct SqliteQuery {
 }
 
 impl SqliteQuery {
-    /// A query, and which leases are kept of what it returns.
+    /// A statement, and which of its leases are kept.
     #[must_use]
     pub const fn new(sql: Arc<str>, scope: Scope) -> Self {
         Self { sql, scope }
     }
 
-    /// Runs the query and makes a reading of its rows.
+    /// Runs the query and decodes its rows.
     ///
-    /// `now` is the monotonic clock that `deadline` is on: passed in, so that a simulation can bring its own.
+    /// `now` is the monotonic clock of `deadline`. It is a parameter, so that a simulation can use a clock without real time.
     ///
     /// # Errors
-    /// SQLite's, or a deviation from the contract; both by name.
+    /// An error of SQLite, or a result that breaks the reading contract.
     pub fn read(
         &self,
         connection: &Connection,
@@ -43,25 +44,23 @@ impl SqliteQuery {
         now: &(impl Fn() -> Duration + Copy + Send + 'static),
     ) -> Result<Reading, Failure> {
         let now = *now;
-        connection.progress_handler(STEPS_BETWEEN_LOOKS, Some(move || now() >= deadline))?;
+        connection.progress_handler(STEPS_BETWEEN_CHECKS, Some(move || now() >= deadline))?;
         let mut statement = connection.prepare_cached(&self.sql)?;
         if !statement.readonly() {
-            return Err(ReadError::SchemaMismatch("the query would write; it must be one SELECT".to_owned()).into());
+            return Err(ReadError::SchemaMismatch(WOULD_WRITE.into()).into());
         }
         if statement.parameter_count() > 0 {
-            return Err(ReadError::SchemaMismatch("the query has parameters; nothing fills them".to_owned()).into());
+            return Err(ReadError::SchemaMismatch(HAS_PARAMETERS.into()).into());
         }
         columns(statement.column_names().into_iter())?;
 
         let began = now();
         let mut rows = statement.query([])?;
         let first = rows.next()?;
-        // The snapshot and the store's clock are fixed once the first row is there.
+        // The snapshot and the store's clock are fixed when the first row is returned.
         let (at, wall_clock) = (ReadInterval { start: began, end: now() }, clock::unix_seconds());
-        let Some(first) = first else {
-            return Err(no_row().into());
-        };
-        // A schema that changed meanwhile moves the columns of a `SELECT *`: only from here on do they stay where they are.
+        let first = first.ok_or_else(no_row)?;
+        // If the schema changed after the statement was prepared, the columns of a `SELECT *` moved.
         let columns = columns(first.as_ref().column_names().into_iter())?;
         let mut decoder = Decoder::new(columns, &self.scope);
         take(&mut decoder, first)?;
@@ -73,7 +72,6 @@ impl SqliteQuery {
 }
 
 fn take(decoder: &mut Decoder, row: &rusqlite::Row<'_>) -> Result<(), Failure> {
-    // Every column of a row that is there can be looked at, whatever it holds.
     decoder.row(|at| row.get_ref(at).map_or(Value::Other, value)).map_err(Failure::from)
 }
 

@@ -1,11 +1,9 @@
-//! Whether the database file is as long as its own header says.
+//! Detects a database file that is shorter than its header says.
 //!
-//! SQLite takes a page that the file ends before, or within, for one of zeros. It refuses one that lies wholly beyond the
-//! end when it comes upon it, but a page of which the beginning is there is read as it is: the cells, which stand at its
-//! end, are gone, and a table reads as if it had no rows, or other ones.
-//!
-//! A reading asks for the number of pages, which SQLite has at hand, and for the file's length, within the transaction
-//! that the rows are of. `PRAGMA quick_check` would find more, but reads the whole file.
+//! SQLite reports a page that lies wholly beyond the end of the file, when it needs the page. A page that is cut in the
+//! middle is read with zeros in place of its end, where the cells are: a table then seems to have no rows, or other rows.
+//! So each reading compares the number of pages with the length of the file, in the transaction of its rows. `PRAGMA
+//! quick_check` would find more, but reads the whole file.
 
 use std::collections::BTreeSet;
 use std::fs::{self, File};
@@ -18,13 +16,12 @@ use rusqlite::Connection;
 use super::FileId;
 use super::failure::{Failure, cut_short};
 
-/// How many frames of a write-ahead log are looked at, of some 4 KiB each. SQLite itself begins a log anew after 1,000; in
-/// a longer one, pages that the file lacks are taken to be there.
-const MOST_FRAMES: u64 = 16_384;
+/// The maximum number of frames of a write-ahead log that are read, of some 4 KiB each. SQLite restarts a log after 1,000
+/// frames. A longer log is assumed to have the pages that the file lacks.
+const MAX_FRAMES: u64 = 16_384;
 
-/// Refuses a file that was cut short. `connection` is within a transaction, so that the number of pages and, but for a
-/// write-ahead log, the file's length stay as they are. It was opened on `opened`; a file that has taken its place since
-/// tells nothing of it.
+/// Refuses a file that was cut short. `connection` is in a transaction, so that the number of pages and, without a
+/// write-ahead log, the length of the file cannot change. A file that replaced `opened` is not checked.
 pub(super) fn check(connection: &Connection, path: &Path, opened: FileId) -> Result<(), Failure> {
     let number = |sql: &str| connection.prepare_cached(sql)?.query_row([], |row| row.get::<_, u32>(0)).map(u64::from);
     let (pages, page_size) = (number("PRAGMA page_count")?, number("PRAGMA page_size")?.max(1));
@@ -35,7 +32,7 @@ pub(super) fn check(connection: &Connection, path: &Path, opened: FileId) -> Res
     }
     let mode: String = connection.prepare_cached("PRAGMA journal_mode")?.query_row([], |row| row.get(0))?;
     if mode == "wal" {
-        // The pages that the file does not have yet are in its write-ahead log.
+        // The pages that the file lacks are in its write-ahead log.
         let logged = logged_pages(&log_of(path), page_size, whole + 1..=pages);
         if logged.is_none_or(|logged| logged == pages - whole) {
             return Ok(());
@@ -44,8 +41,8 @@ pub(super) fn check(connection: &Connection, path: &Path, opened: FileId) -> Res
     Err(cut_short().into())
 }
 
-/// The length of a file that SQLite takes for an empty database. It would remove a write-ahead log beside it as a stale one,
-/// so with a log such a file is not opened.
+/// The maximum length of a file that SQLite takes for an empty database. SQLite would remove its write-ahead log as stale, so
+/// such a file with a log is not opened.
 pub(super) const EMPTY: u64 = 1;
 
 /// Whether there is a write-ahead log beside a file.
@@ -53,14 +50,14 @@ pub(super) fn has_log(path: &Path) -> bool {
     log_of(path).exists()
 }
 
-/// The write-ahead log, which is beside the file itself, wherever a link to that may be.
+/// The path of the write-ahead log, which is beside the target of a link.
 fn log_of(path: &Path) -> PathBuf {
     let mut log = path.canonicalize().unwrap_or_else(|_| path.to_owned()).into_os_string();
     log.push("-wal");
     log.into()
 }
 
-/// How many of these pages a write-ahead log has; `None` if it is too long to look at, or cannot be read.
+/// The number of these pages that a write-ahead log has; `None` if the log is too long, or cannot be read.
 fn logged_pages(path: &Path, page_size: u64, wanted: std::ops::RangeInclusive<u64>) -> Option<u64> {
     const HEADER: u64 = 32;
     const FRAME_HEADER: u64 = 24;
@@ -70,15 +67,15 @@ fn logged_pages(path: &Path, page_size: u64, wanted: std::ops::RangeInclusive<u6
     };
     let frames = log.metadata().ok()?.len().saturating_sub(HEADER) / (FRAME_HEADER + page_size);
     match frames {
-        // A log that is empty, as the last checkpoint may leave it, has no header either.
+        // A checkpoint may leave an empty log without a header.
         0 => return Some(0),
-        1..=MOST_FRAMES => {}
+        1..=MAX_FRAMES => {}
         _ => return None,
     }
-    // The salts tell the frames of this log from those that were there before it began anew.
+    // Frames with other salts are from before the last restart of the log.
     let mut salts = [0; 8];
     log.read_exact_at(&mut salts, 16).ok()?;
-    let mut found = BTreeSet::new();
+    let mut pages = BTreeSet::new();
     for frame in 0..frames {
         let mut header = [0; 16];
         log.read_exact_at(&mut header, HEADER + frame * (FRAME_HEADER + page_size)).ok()?;
@@ -88,8 +85,8 @@ fn logged_pages(path: &Path, page_size: u64, wanted: std::ops::RangeInclusive<u6
             break;
         }
         if wanted.contains(&page) {
-            found.insert(page);
+            pages.insert(page);
         }
     }
-    Some(found.len() as u64)
+    Some(pages.len() as u64)
 }

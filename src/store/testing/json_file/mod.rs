@@ -1,11 +1,10 @@
 //! A kind of store for tests: leases in a JSON file.
 //!
-//! It proves that a kind of store is one folder and one line in [`super::kinds::KINDS`].
+//! It proves that a kind of store is one folder and one line in [`crate::store::kinds`].
 
 #[cfg(test)]
 mod tests;
 
-use std::any::Any;
 use std::path::PathBuf;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -13,17 +12,17 @@ use std::sync::Arc;
 use serde_json::Value as Json;
 use tokio::time::Instant;
 
-use super::column::{Value, columns};
-use super::kind::{PresetFacts, PresetQuery, Query, StoreConfig, StoreKind};
-use super::rows::Decoder;
-use super::section::{KeySet, KeySpec, Node, Section, StoreDiagnostics, StoreSection, line};
-use super::{ReadError, ReadResult, Scope, Store};
 use crate::clock;
 use crate::lease::ReadInterval;
+use crate::store::column::{Value, columns};
+use crate::store::kind::{PresetFacts, PresetQuery, Query, StoreConfig, StoreKind};
+use crate::store::rows::Decoder;
+use crate::store::section::{KeySet, KeySpec, Node, Section, StoreDiagnostics, StoreSection, line};
+use crate::store::{ReadError, ReadResult, Scope, Store};
 
 /// JSON files.
 #[derive(Debug)]
-pub(super) struct JsonFile;
+pub(in crate::store) struct JsonFile;
 
 /// Where the leases are in the file: a JSON pointer.
 const POINTER: KeySpec = KeySpec::text("pointer");
@@ -45,10 +44,6 @@ impl Query for Pointer {}
 impl StoreKind for JsonFile {
     fn name(&self) -> &'static str {
         "json-file"
-    }
-
-    fn schemes(&self) -> &'static [&'static str] {
-        &["json-file"]
     }
 
     fn is_hidden(&self) -> bool {
@@ -108,10 +103,6 @@ impl StoreConfig for Leases {
 
     fn store(&self, scope: Scope) -> Box<dyn Store> {
         Box::new(JsonStore { config: self.clone(), scope })
-    }
-
-    fn equals(&self, other: &dyn StoreConfig) -> bool {
-        (other as &dyn Any).downcast_ref() == Some(self)
     }
 }
 

@@ -1,0 +1,3 @@
+//! Parts that only tests have.
+
+pub(super) mod json_file;
