@@ -119,22 +119,6 @@ pub const REQUIRED_BY_ALERTS: [&str; 11] = [
     "lease_source_up",
 ];
 
-/// The label values of an enum, as an array.
-macro_rules! values {
-    ($set:ident) => {{
-        const VALUES: [&str; $set::ALL.len()] = {
-            let mut values = [""; $set::ALL.len()];
-            let mut at = 0;
-            while at < values.len() {
-                values[at] = $set::ALL[at].as_str();
-                at += 1;
-            }
-            values
-        };
-        &VALUES
-    }};
-}
-
 const fn lease(name: &'static str, help: &'static str, samples: Samples<Status>) -> Family {
     Family { name, help, subject: Subject::Lease(samples) }
 }
@@ -148,22 +132,22 @@ pub static CATALOGUE: &[Family] = &[
     lease(
         "lease_state",
         "The state that follows from authority and progress; exactly one is 1.",
-        StateSet("state", values!(State), |status| status.verdict.state as usize),
+        StateSet("state", &State::LABELS, |status| status.verdict.state as usize),
     ),
     lease(
         "lease_state_reason",
         "Why the state is what it is; always 1.",
-        LabelEnum("reason", values!(Reason), |status| status.verdict.reason as usize),
+        LabelEnum("reason", &Reason::LABELS, |status| status.verdict.reason as usize),
     ),
     lease(
         "lease_authority_state",
         "Who has the right to act, whatever the work does; exactly one is 1.",
-        StateSet("state", values!(Authority), |status| status.verdict.authority as usize),
+        StateSet("state", &Authority::LABELS, |status| status.verdict.authority as usize),
     ),
     lease(
         "lease_progress_state",
         "Whether work moves under the authority there is; exactly one is 1.",
-        StateSet("state", values!(ProgressState), |status| status.verdict.progress as usize),
+        StateSet("state", &ProgressState::LABELS, |status| status.verdict.progress as usize),
     ),
     lease(
         "lease_age_seconds",
@@ -231,10 +215,7 @@ pub static CATALOGUE: &[Family] = &[
     lease(
         "lease_oldest_due_age_seconds",
         "How long the oldest due work has waited.",
-        Float(|status| match status.evidence()?.due {
-            Due::Waiting { oldest: Some(oldest), .. } => oldest.display_age().map(seconds),
-            Due::NotKnown | Due::Nothing | Due::Waiting { oldest: None, .. } => None,
-        }),
+        Float(|status| status.evidence()?.due.oldest()?.display_age().map(seconds)),
     ),
     lease(
         "lease_renewals_since_progress",
@@ -274,12 +255,12 @@ pub static CATALOGUE: &[Family] = &[
     lease(
         "lease_anomalies_total",
         "What should never happen, counted as the exporter notices it.",
-        Counters("anomaly", values!(Anomaly), |status, at| status.anomalies.get(Anomaly::ALL[at])),
+        Counters("anomaly", &Anomaly::LABELS, |status, at| status.anomalies.get(Anomaly::ALL[at])),
     ),
     source(
         "lease_source_info",
         "What holding a lease of the source means; always 1.",
-        LabelEnum("kind", values!(LeaseKind), |snapshot| snapshot.kind as usize),
+        LabelEnum("kind", &LeaseKind::LABELS, |snapshot| snapshot.kind as usize),
     ),
     source(
         "lease_source_up",
@@ -294,7 +275,7 @@ pub static CATALOGUE: &[Family] = &[
     source(
         "lease_source_read_failures_total",
         "Reads of the source that failed.",
-        Counters("reason", values!(ReadFailure), |snapshot, at| snapshot.health.failures[at]),
+        Counters("reason", &ReadFailure::LABELS, |snapshot, at| snapshot.health.failures[at]),
     ),
     source(
         "lease_source_leases",
@@ -304,7 +285,7 @@ pub static CATALOGUE: &[Family] = &[
     source(
         "lease_source_rows_rejected_total",
         "Rows that were not used, counted anew with each reading.",
-        Counters("reason", values!(RecordFault), |snapshot, at| snapshot.health.rejected[at]),
+        Counters("reason", &RecordFault::LABELS, |snapshot, at| snapshot.health.rejected[at]),
     ),
     source(
         "lease_source_clock_offset_seconds",

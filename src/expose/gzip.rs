@@ -10,24 +10,11 @@ use std::sync::Arc;
 use bytes::Bytes;
 use flate2::{Compress, CompressError, Compression, Crc, FlushCompress};
 
-/// The compression level.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum CompressionLevel {
-    /// For text that is sent more than once or is short.
-    Default,
-    /// For text that changes with each reading: half the time for a third more bytes.
-    Fastest,
-}
+/// The level for text that is sent more than once or is short. `benches/README.md` has the cost of each level.
+pub(crate) const DEFAULT_LEVEL: Compression = Compression::new(2);
 
-impl CompressionLevel {
-    /// The level of zlib, 0 to 9; `benches/README.md` has the cost of each.
-    const fn zlib(self) -> u32 {
-        match self {
-            Self::Default => 2,
-            Self::Fastest => 1,
-        }
-    }
-}
+/// The level for text that changes with each reading: half the time for a third more bytes.
+pub(crate) const FASTEST_LEVEL: Compression = Compression::new(1);
 
 /// The header of a stream: DEFLATE, no name, no time, unknown operating system.
 const HEADER: &[u8] = &[0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 0xff];
@@ -67,7 +54,7 @@ impl Encoding {
 /// A part of a text, compressed by itself.
 #[derive(Clone, Debug)]
 pub(crate) struct GzipPart {
-    blocks: Arc<[Bytes]>,
+    pub(super) blocks: Arc<[Bytes]>,
     crc: Arc<Crc>,
 }
 
@@ -98,15 +85,6 @@ impl GzipPart {
         }
         (!blocks.is_empty()).then(|| Self { blocks: blocks.into(), crc: Arc::new(crc) })
     }
-
-    /// The compressed bytes.
-    #[cfg(test)]
-    pub(crate) fn bytes(&self) -> Bytes {
-        match &*self.blocks {
-            [block] => block.clone(),
-            blocks => blocks.concat().into(),
-        }
-    }
 }
 
 /// Compresses one text after another.
@@ -118,8 +96,8 @@ pub(crate) struct Compressor {
 }
 
 impl Compressor {
-    pub(crate) fn new(level: CompressionLevel) -> Self {
-        Self { compress: Compress::new(Compression::new(level.zlib()), false), out: Vec::new() }
+    pub(crate) fn new(level: Compression) -> Self {
+        Self { compress: Compress::new(level, false), out: Vec::new() }
     }
 
     /// Compresses a text, given in chunks, to a part.
@@ -180,7 +158,7 @@ pub(crate) fn stream<'a, T: AsRef<[u8]>>(
         stream.extend_from_slice(&part.blocks);
         crc.combine(&part.crc);
     }
-    let (last, rest_crc) = Compressor::new(CompressionLevel::Default).run(rest, FlushCompress::Finish)?;
+    let (last, rest_crc) = Compressor::new(DEFAULT_LEVEL).run(rest, FlushCompress::Finish)?;
     stream.push(last);
     crc.combine(&rest_crc);
     stream.push([crc.sum().to_le_bytes(), crc.amount().to_le_bytes()].concat().into());
@@ -214,7 +192,7 @@ mod tests {
 
     #[test]
     fn parts_can_be_joined_in_any_order_and_number() {
-        let mut compressor = Compressor::new(CompressionLevel::Default);
+        let mut compressor = Compressor::new(DEFAULT_LEVEL);
         let texts: Vec<Vec<Bytes>> =
             vec![vec![], vec![text(1, 1)], vec![text(9_000, 7), text(1, 2), text(20_000, 3)], vec![text(3, 99)]];
         let parts: Vec<_> = texts.iter().map(|pieces| compressor.part(pieces).unwrap()).collect();
@@ -237,7 +215,7 @@ mod tests {
     #[test]
     fn similar_lines_compress_to_a_fifth_or_less() {
         let text = text(50_000, 1);
-        let part = Compressor::new(CompressionLevel::Default).part([&text]).unwrap();
+        let part = Compressor::new(DEFAULT_LEVEL).part([&text]).unwrap();
         let compressed = part.blocks.iter().map(Bytes::len).sum::<usize>();
         assert!(compressed * 5 < text.len(), "{compressed} of {}", text.len());
     }
@@ -264,7 +242,7 @@ mod tests {
             let texts: Vec<Vec<Bytes>> =
                 parts.into_iter().map(|pieces| pieces.into_iter().map(Bytes::from).collect()).collect();
             let rest = [Bytes::from(rest)];
-            let mut compressor = Compressor::new(CompressionLevel::Default);
+            let mut compressor = Compressor::new(DEFAULT_LEVEL);
             let parts: Vec<_> = texts.iter().map(|pieces| compressor.part(pieces).unwrap()).collect();
             let plain = [texts.concat().concat(), rest.concat()].concat();
             prop_assert_eq!(unpacked(&stream(&parts, &rest).unwrap()), plain);

@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::time::Duration;
 
-use crate::lease::{Progress, SourceSnapshot, State, Status};
+use crate::lease::{SourceSnapshot, State, Status};
 
 /// The states from worst to best, which is the order of the status page.
 ///
@@ -24,12 +24,8 @@ fn inactive_for(status: &Status) -> Option<Duration> {
     if !matches!(status.verdict.state, State::Stalled | State::NoLeader) {
         return None;
     }
-    match &status.evidence()?.progress {
-        Progress::Made { age: event, .. } => {
-            event.display_age().or_else(|| Some(event.age.lower()).filter(|age| !age.is_zero()))
-        }
-        _ => None,
-    }
+    let last = status.evidence()?.progress.age()?;
+    last.display_age().or_else(|| Some(last.age.lower()).filter(|age| !age.is_zero()))
 }
 
 /// The number of leases in each state.
@@ -40,7 +36,11 @@ impl StateCounts {
     /// Counts the leases of all these sources.
     #[must_use]
     pub fn of(snapshots: &[&SourceSnapshot]) -> Self {
-        snapshots.iter().flat_map(|snapshot| &snapshot.leases).map(|status| status.verdict.state).collect()
+        let mut counts = Self::default();
+        for status in snapshots.iter().flat_map(|snapshot| &snapshot.leases) {
+            counts.add(status.verdict.state);
+        }
+        counts
     }
 
     /// Adds a lease in this state.
@@ -64,16 +64,6 @@ impl StateCounts {
     #[must_use]
     pub fn worst(&self) -> Option<State> {
         SEVERITY.into_iter().find(|state| self.in_state(*state) > 0)
-    }
-}
-
-impl FromIterator<State> for StateCounts {
-    fn from_iter<I: IntoIterator<Item = State>>(states: I) -> Self {
-        let mut counts = Self::default();
-        for state in states {
-            counts.add(state);
-        }
-        counts
     }
 }
 

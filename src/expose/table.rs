@@ -6,7 +6,7 @@ use unicode_width::UnicodeWidthStr as _;
 
 use super::display_name::DisplayName;
 use super::truncate_to_width;
-use crate::lease::{Due, EventAge, Progress, Readable, RecordFault, SourceSnapshot, State, Status};
+use crate::lease::{Due, EventAge, Readable, RecordFault, SourceSnapshot, State, Status};
 
 const HEADER: [&str; 9] =
     ["SOURCE", "LEASE", "STATE", "AUTHORITY", "PROGRESS", "EPOCH", "LEASE-AGE", "PROGRESS-AGE", "DUE"];
@@ -125,11 +125,8 @@ fn cells(source: &str, status: &Status, names: NameWidth) -> [String; HEADER.len
         verdict.authority.to_string(),
         verdict.progress.to_string(),
         status.epoch().map_or_else(|| NOT_KNOWN.to_owned(), |epoch| epoch.to_string()),
-        age(status.holder().map(|holder| &holder.renewed)),
-        age(match evidence.map(|evidence| &evidence.progress) {
-            Some(Progress::Made { age, .. }) => Some(age),
-            _ => None,
-        }),
+        age(status.holder().map(|holder| holder.renewed)),
+        age(evidence.and_then(|evidence| evidence.progress.age())),
         match evidence.map(|evidence| evidence.due) {
             Some(Due::Nothing) => "0".to_owned(),
             Some(Due::Waiting { count: Some(count), .. }) => count.to_string(),
@@ -139,7 +136,7 @@ fn cells(source: &str, status: &Status, names: NameWidth) -> [String; HEADER.len
     ]
 }
 
-fn age(dated: Option<&EventAge>) -> String {
+fn age(dated: Option<EventAge>) -> String {
     match dated.map(|dated| (dated.age.lower(), dated.age.upper())) {
         Some((lower, Some(_))) => Readable(lower).to_string(),
         Some((lower, None)) if !lower.is_zero() => format!(">{}", Readable(lower)),

@@ -12,11 +12,6 @@ impl AnomalySet {
         self.0 |= (occurred as u8) << anomaly as u8;
     }
 
-    /// The anomalies of both sets.
-    pub(super) const fn union(self, other: Self) -> Self {
-        Self(self.0 | other.0)
-    }
-
     /// The anomalies in the set.
     pub(super) fn iter(self) -> impl Iterator<Item = Anomaly> {
         Anomaly::ALL.into_iter().filter(move |anomaly| self.0 & (1 << *anomaly as u8) != 0)

@@ -209,6 +209,17 @@ pub enum Due {
     },
 }
 
+impl Due {
+    /// How long the oldest due work has been due, if the source reports it.
+    #[must_use]
+    pub const fn oldest(self) -> Option<EventAge> {
+        match self {
+            Self::Waiting { oldest, .. } => oldest,
+            Self::NotKnown | Self::Nothing => None,
+        }
+    }
+}
+
 /// The evidence of one reading of a source.
 #[derive(Debug)]
 pub struct SourceEvidence {

@@ -105,7 +105,7 @@ fn authority(authority: &AuthorityEvidence) -> (Authority, Reason) {
 /// How long ago a vacant or expired lease ended.
 fn age_of_end(authority: &AuthorityEvidence) -> Age {
     match authority {
-        // Without an epoch that would have grown, a whole authority may have passed unseen between two looks.
+        // Without an epoch, another holder may have come and gone between two readings.
         AuthorityEvidence::Vacant { epoch: None, .. } => Age::UNBOUNDED,
         AuthorityEvidence::Vacant { since, .. } => since.age,
         AuthorityEvidence::Holder(Holder { remaining_ttl: RemainingTtl::Micros { at_least, at_most }, .. }) => {

@@ -12,6 +12,9 @@ macro_rules! labels {
             /// Every value, in the order of exposition.
             pub const ALL: [Self; [$($label),+].len()] = [$(Self::$variant),+];
 
+            /// The label value of each.
+            pub const LABELS: [&'static str; Self::ALL.len()] = [$($label),+];
+
             /// The label value.
             #[must_use]
             pub const fn as_str(self) -> &'static str {

@@ -27,7 +27,6 @@ mod record;
 mod sentence;
 mod snapshot;
 mod source_evaluator;
-mod status;
 mod token;
 mod tracker;
 
@@ -42,8 +41,7 @@ pub use label::{Anomaly, Authority, Column, ProgressState, ReadFailure, Reason, 
 pub use policy::{Alert, AlertSet, Clock, LeaseKind, Policies, Policy, Rules, Work};
 pub use record::{Columns, Cursor, Epoch, LeaseRecord, Reading, RecordSet, RejectedRecord, StoreTime, TimeOutOfRange};
 pub use sentence::{Readable, Sentence};
-pub use snapshot::{Health, SourceSnapshot};
+pub use snapshot::{Health, SourceSnapshot, Status};
 pub use source_evaluator::SourceEvaluator;
-pub use status::Status;
 pub use token::{HolderToken, TokenKey};
 pub use tracker::SourceTracker;

@@ -7,9 +7,9 @@ use super::age::Truth;
 use super::evidence::{
     AuthorityEvidence, Due, EventAge, Evidence, Holder, ObservationFailure, Progress, ProgressEpoch, RemainingTtl,
 };
-use super::label::{Authority, Reason};
+use super::label::{Authority, ReadFailure, Reason};
 use super::policy::{Policy, Rules, Work};
-use super::status::Status;
+use super::snapshot::Status;
 
 /// A duration for people, rounded to at most two units.
 #[derive(Clone, Copy, Debug)]
@@ -50,244 +50,209 @@ impl Status {
 
 impl Display for Sentence<'_> {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        let status = self.0;
-        let evidence = match &status.observation {
+        let Status { verdict, observation, policy, .. } = self.0;
+        let evidence = match observation {
             Ok(evidence) => evidence,
-            Err(why) => return unseen(*why, status.verdict.reason, f),
+            Err(failure) => return f.write_str(&unobserved(*failure)),
         };
-        match &evidence.authority {
-            AuthorityEvidence::Holder(holder) => {
-                write_holder(holder, status.verdict.authority, f)?;
-                f.write_str(", ")?;
-            }
-            AuthorityEvidence::Vacant { .. } => {}
+        if let AuthorityEvidence::Holder(holder) = &evidence.authority {
+            write!(f, "{}, ", holder_text(holder, verdict.authority))?;
         }
-        because(status.verdict.reason, evidence, &status.policy, f)
+        f.write_str(&reason_text(verdict.reason, evidence, policy))
     }
 }
 
-fn unseen(why: ObservationFailure, reason: Reason, f: &mut Formatter<'_>) -> fmt::Result {
-    match why {
+impl ReadFailure {
+    /// The failure as a clause of a sentence.
+    #[must_use]
+    pub const fn clause(self) -> &'static str {
+        match self {
+            Self::Unreachable => "the store could not be reached",
+            Self::Timeout => "the store did not answer in time",
+            Self::Refused => "the store answered with an error",
+            Self::SchemaMismatch => "the store lacks a table or column that the query needs",
+            Self::InvalidRecord => "the store's answer breaks the contract",
+        }
+    }
+}
+
+fn unobserved(failure: ObservationFailure) -> String {
+    match failure {
         ObservationFailure::InvalidRecord(column) => {
-            write!(f, "the record breaks the contract in its column `{column}`")
+            format!("the record breaks the contract in its column `{column}`")
         }
         ObservationFailure::DuplicateRecord => {
-            f.write_str("the store has several records of this lease, and only one can be right")
+            "the store has several records of this lease, and only one can be right".to_owned()
         }
         ObservationFailure::LeaseOverLimit => {
-            f.write_str("the source has more leases than `max_leases`, and this one was not looked at")
+            "the source has more leases than `max_leases`, and this one was not read".to_owned()
         }
         ObservationFailure::MembersOverLimit => {
-            write!(
-                f,
-                "the source has more than {} records of this lease, and the rest was not looked at",
-                Rules::MAX_MEMBERS
-            )
+            let limit = Rules::MAX_MEMBERS;
+            format!("the source has more than {limit} records of this lease, and the others were not read")
         }
-        ObservationFailure::Source(_) => f.write_str(match reason {
-            Reason::StoreUnreachable => "the store could not be reached, so nothing is known now",
-            Reason::StoreTimeout => "the store did not answer in time, so nothing is known now",
-            Reason::StoreRefused => "the store answered with an error, so nothing is known now",
-            Reason::SchemaMismatch => "the store lacks the tables or columns asked for, so nothing is known now",
-            _ => "the store's answer breaks the contract, so nothing is known now",
-        }),
+        ObservationFailure::Source(failure) => format!("{}, so nothing is known now", failure.clause()),
     }
 }
 
-/// Who holds it and since when: "renewed 2s ago by 3f9c…", or whose time is up.
-fn write_holder(holder: &Holder, authority: Authority, f: &mut Formatter<'_>) -> fmt::Result {
+/// The holder and the age of its renewal, such as "renewed 2s ago by 3f9c…", or the expiry.
+fn holder_text(holder: &Holder, authority: Authority) -> String {
+    let token = |word| holder.token.map(|token| format!(" {word} {}…", token.short())).unwrap_or_default();
     if let (Authority::Expired, RemainingTtl::Micros { at_most, .. }) = (authority, holder.remaining_ttl) {
-        f.write_str("the lease")?;
-        if let Some(token) = &holder.token {
-            write!(f, " of {}…", token.short())?;
-        }
-        return write!(f, " expired {} ago", Readable(Duration::from_micros(at_most.min(0).unsigned_abs())));
+        let expired = Readable(Duration::from_micros(at_most.min(0).unsigned_abs()));
+        return format!("the lease{} expired {expired} ago", token("of"));
     }
-    match holder.renewed.display_age() {
-        Some(age) => write!(f, "renewed {} ago", Readable(age))?,
-        None => f.write_str("held")?,
-    }
-    if let Some(token) = &holder.token {
-        write!(f, " by {}…", token.short())?;
-    }
-    match holder.others.len() {
-        0 => Ok(()),
-        more => write!(f, " and {more} more"),
-    }
+    let renewed = match holder.renewed.display_age() {
+        Some(age) => format!("renewed {} ago", Readable(age)),
+        None => "held".to_owned(),
+    };
+    let others = match holder.others.len() {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    format!("{renewed}{}{others}", token("by"))
 }
 
 /// Whether any age shows that a clock is wrong by more than the allowed skew.
-fn clock_is_wrong(evidence: &Evidence) -> bool {
-    let of_tenure = match &evidence.authority {
+fn has_clock_error(evidence: &Evidence) -> bool {
+    let authority = match &evidence.authority {
         AuthorityEvidence::Holder(holder) => [Some(holder.acquired), Some(holder.renewed)],
         AuthorityEvidence::Vacant { since, .. } => [Some(*since), None],
     };
-    let due = match evidence.due {
-        Due::Waiting { oldest, .. } => oldest,
-        Due::NotKnown | Due::Nothing => None,
-    };
-    let mut times = of_tenure.into_iter().chain([last(evidence), due]).flatten();
-    times.any(|time| time.source.is_clock_error())
+    let mut ages = authority.into_iter().chain([evidence.progress.age(), evidence.due.oldest()]).flatten();
+    ages.any(|age| age.source.is_clock_error())
 }
 
-fn because(reason: Reason, evidence: &Evidence, policy: &Policy, f: &mut Formatter<'_>) -> fmt::Result {
+fn reason_text(reason: Reason, evidence: &Evidence, policy: &Policy) -> String {
     let limit = Readable(policy.stall_after);
+    let due = |lead| due_text(evidence.due, lead);
+    let last_progress = last_progress(evidence);
     match reason {
         Reason::Absent => {
-            let work_waits = matches!(
+            let is_work_due = matches!(
                 (evidence.due, policy.work),
                 (Due::Waiting { .. }, _) | (Due::NotKnown, Work::Continuous | Work::Cadence(_))
             );
-            f.write_str(if work_waits { "nobody holds it" } else { "the store names no holder" })?;
-            undone(evidence, policy, f)
+            let vacancy = if is_work_due { "nobody holds it" } else { "the store names no holder" };
+            format!("{vacancy}{}", vacant_work(evidence, policy))
         }
         Reason::Released => {
-            f.write_str("the holder gave it back and nobody has taken it")?;
-            undone(evidence, policy, f)
+            format!("the holder gave it back and nobody has taken it{}", vacant_work(evidence, policy))
         }
-        Reason::Expired => {
-            f.write_str("and nobody has taken over")?;
-            undone(evidence, policy, f)
-        }
-        Reason::Progressing => {
-            last_progress(evidence, f)?;
-            waiting(evidence.due, ", ", f)
-        }
+        Reason::Expired => format!("and nobody has taken over{}", vacant_work(evidence, policy)),
+        Reason::Progressing => format!("{last_progress}{}", due(", ")),
         Reason::NothingDue => {
-            match (evidence.due, policy.work) {
-                (Due::Nothing, _) => f.write_str("nothing is due"),
+            let nothing_due = match (evidence.due, policy.work) {
+                (Due::Nothing, _) => "nothing is due".to_owned(),
                 (Due::NotKnown, Work::Cadence(cadence)) => {
-                    write!(f, "nothing is overdue at one run every {}", Readable(cadence))
+                    format!("nothing is overdue at one run every {}", Readable(cadence))
                 }
-                (due, _) => {
-                    f.write_str("nothing has been due for longer than ")?;
-                    write!(f, "{limit}")?;
-                    waiting(due, ", ", f)
-                }
-            }?;
-            f.write_str("; ")?;
-            last_progress(evidence, f)
+                _ => format!("nothing has been due for longer than {limit}{}", due(", ")),
+            };
+            format!("{nothing_due}; {last_progress}")
         }
         Reason::NoProgress | Reason::NeverProgressed => {
-            match (reason, last(evidence)) {
-                (Reason::NoProgress, Some(when)) => write!(f, "no progress for {}", at_least(&when))?,
-                _ => match &evidence.authority {
-                    AuthorityEvidence::Holder(holder) => {
-                        write!(f, "no progress since it was acquired {} ago", at_least(&holder.acquired))?;
-                    }
-                    AuthorityEvidence::Vacant { .. } => f.write_str("no progress")?,
-                },
-            }
-            in_spite_of(evidence.due, policy.work, f)?;
-            write!(f, "; the limit is {limit}")
+            let no_progress = match (reason, evidence.progress.age(), &evidence.authority) {
+                (Reason::NoProgress, Some(age), _) => format!("no progress for {}", at_least(age)),
+                (_, _, AuthorityEvidence::Holder(holder)) => {
+                    format!("no progress since it was acquired {} ago", at_least(holder.acquired))
+                }
+                (_, _, AuthorityEvidence::Vacant { .. }) => "no progress".to_owned(),
+            };
+            format!("{no_progress}{}; the limit is {limit}", due_by_policy(evidence.due, policy.work))
         }
         Reason::WorkStuck => {
-            waiting(evidence.due, "", f)?;
-            let overdue_after = policy.overdue_after.unwrap_or_default();
-            write!(f, "; the limit is {}, even while other work moves", Readable(overdue_after))
+            let limit = Readable(policy.overdue_after.unwrap_or_default());
+            format!("{}; the limit is {limit}, even while other work moves", due(""))
         }
         Reason::AwaitingFirstProgress => {
-            f.write_str("newly acquired and no progress yet")?;
-            waiting(evidence.due, ", ", f)?;
-            write!(f, "; judged after {limit}")
+            format!("newly acquired and no progress yet{}; judged after {limit}", due(", "))
         }
-        Reason::DueUnknown => {
-            last_progress(evidence, f)?;
-            f.write_str("; whether work has been due for long is not known")
-        }
-        Reason::ProgressNotReported => f.write_str("the source says nothing of progress"),
-        Reason::NotObservedYet => write!(f, "not watched for long enough to tell; the limit is {limit}"),
-        Reason::ObservationGap => {
-            last_progress(evidence, f)?;
-            match last(evidence).and_then(|when| when.age.upper()) {
-                Some(upper) => write!(f, " or up to {} ago, as it moved between two looks", Readable(upper))?,
-                None => f.write_str(", and nothing bounds that")?,
+        Reason::DueUnknown => format!("{last_progress}; whether work has been due for long is not known"),
+        Reason::ProgressNotReported => last_progress,
+        Reason::NotObservedYet => format!("not watched for long enough to tell; the limit is {limit}"),
+        Reason::ObservationGap => match evidence.progress.age().and_then(|age| age.age.upper()) {
+            Some(upper) => {
+                let upper = Readable(upper);
+                format!("{last_progress} or up to {upper} ago, between two readings; the limit is {limit}")
             }
-            write!(f, ", which does not tell; the limit is {limit}")
+            None => format!("{last_progress}, with no upper bound; the limit is {limit}"),
+        },
+        Reason::ClockSkew if has_clock_error(evidence) => {
+            "times in the store disagree with each other or lie in the future".to_owned()
         }
-        Reason::ClockSkew => f.write_str(match clock_is_wrong(evidence) {
-            true => "times in the store disagree with each other or lie in the future",
-            false => "the times are too close to a limit, or to each other, to tell",
-        }),
+        Reason::ClockSkew => "the times are too close to a limit, or to each other, to tell".to_owned(),
         Reason::ProgressWithoutAuthority => {
-            if matches!(evidence.authority, AuthorityEvidence::Vacant { .. }) {
-                f.write_str("nobody holds it, ")?;
-            }
-            f.write_str("yet there was progress")?;
-            last(evidence).map_or(Ok(()), |when| write!(f, " {} ago", at_least(&when)))
+            let vacancy = match evidence.authority {
+                AuthorityEvidence::Vacant { .. } => "nobody holds it, ",
+                AuthorityEvidence::Holder(_) => "",
+            };
+            let age = evidence.progress.age().map(|age| format!(" {} ago", at_least(age)));
+            format!("{vacancy}yet there was progress{}", age.unwrap_or_default())
         }
-        Reason::EpochRegressed => f.write_str("its epoch went backwards, so fencing cannot be relied on"),
-        Reason::InvalidRecord => f.write_str("the record leaves out what would tell"),
+        Reason::EpochRegressed => "its epoch went backwards, so fencing cannot be relied on".to_owned(),
+        Reason::InvalidRecord => "the record lacks a value that decides its state".to_owned(),
         Reason::StoreUnreachable | Reason::StoreTimeout | Reason::StoreRefused | Reason::SchemaMismatch => {
-            f.write_str("the store could not be read")
+            "the store could not be read".to_owned()
         }
     }
 }
 
 /// The due work of a lease without a holder.
-fn undone(evidence: &Evidence, policy: &Policy, f: &mut Formatter<'_>) -> fmt::Result {
-    in_spite_of(evidence.due, policy.work, f)?;
+fn vacant_work(evidence: &Evidence, policy: &Policy) -> String {
+    let due = due_by_policy(evidence.due, policy.work);
     match evidence.due {
         Due::Waiting { oldest: Some(oldest), .. } if oldest.age.exceeds(policy.stall_after) == Truth::True => {
-            write!(f, "; the limit is {}", Readable(policy.stall_after))
+            format!("{due}; the limit is {}", Readable(policy.stall_after))
         }
-        Due::NotKnown if policy.work != Work::Unstated => {
-            f.write_str("; ")?;
-            last_progress(evidence, f)
-        }
-        _ => Ok(()),
+        Due::NotKnown if policy.work != Work::Unstated => format!("{due}; {}", last_progress(evidence)),
+        _ => due,
     }
 }
 
 /// The due work that the store reports or that follows from the policy.
-fn in_spite_of(due: Due, work: Work, f: &mut Formatter<'_>) -> fmt::Result {
+fn due_by_policy(due: Due, work: Work) -> String {
     match (due, work) {
-        (Due::NotKnown, Work::Continuous) => f.write_str(" though there is always work to do"),
-        (Due::NotKnown, Work::Cadence(cadence)) => write!(f, " though a run is due every {}", Readable(cadence)),
-        (due, _) => waiting(due, " while ", f),
+        (Due::NotKnown, Work::Continuous) => " though there is always work to do".to_owned(),
+        (Due::NotKnown, Work::Cadence(cadence)) => format!(" though a run is due every {}", Readable(cadence)),
+        (due, _) => due_text(due, " while "),
     }
 }
 
-fn last(evidence: &Evidence) -> Option<EventAge> {
+fn last_progress(evidence: &Evidence) -> String {
     match evidence.progress {
-        Progress::Made { age: when, .. } => Some(when),
-        Progress::NotReported | Progress::Never | Progress::Incomplete => None,
-    }
-}
-
-fn last_progress(evidence: &Evidence, f: &mut Formatter<'_>) -> fmt::Result {
-    match evidence.progress {
-        Progress::NotReported => f.write_str("the source says nothing of progress"),
-        Progress::Never => f.write_str("no progress is recorded"),
-        Progress::Incomplete => f.write_str("the record of the last progress is incomplete"),
-        Progress::Made { age: when, epoch, epoch_relation: under, .. } => {
-            write!(f, "last progress {} ago", at_least(&when))?;
-            match (under, epoch) {
-                (ProgressEpoch::Earlier, Some(epoch)) => write!(f, " under the earlier epoch {epoch}"),
-                (ProgressEpoch::Earlier, None) => f.write_str(" under an earlier holder"),
-                _ => Ok(()),
-            }
+        Progress::NotReported => "the source says nothing of progress".to_owned(),
+        Progress::Never => "no progress is recorded".to_owned(),
+        Progress::Incomplete => "the record of the last progress is incomplete".to_owned(),
+        Progress::Made { age, epoch, epoch_relation, .. } => {
+            let epoch = match (epoch_relation, epoch) {
+                (ProgressEpoch::Earlier, Some(epoch)) => format!(" under the earlier epoch {epoch}"),
+                (ProgressEpoch::Earlier, None) => " under an earlier holder".to_owned(),
+                _ => String::new(),
+            };
+            format!("last progress {} ago{epoch}", at_least(age))
         }
     }
 }
 
 /// The lower bound of an age, marked "at least" if there is no upper bound.
-fn at_least(when: &EventAge) -> String {
-    let lower = Readable(when.age.lower());
-    if when.age.upper().is_some() { lower.to_string() } else { format!("at least {lower}") }
+fn at_least(EventAge { age, .. }: EventAge) -> String {
+    let lower = Readable(age.lower());
+    if age.upper().is_some() { lower.to_string() } else { format!("at least {lower}") }
 }
 
 /// The amount and age of due work, such as "14 are due, the oldest for 7m"; empty if none is known to be due.
-fn waiting(due: Due, lead: &str, f: &mut Formatter<'_>) -> fmt::Result {
-    let Due::Waiting { count, oldest, .. } = due else { return Ok(()) };
-    match count {
-        Some(1) => write!(f, "{lead}1 is due")?,
-        Some(count) => write!(f, "{lead}{count} are due")?,
-        None => write!(f, "{lead}work is due")?,
-    }
-    match oldest.and_then(|oldest| oldest.display_age()) {
-        Some(age) if count == Some(1) => write!(f, ", for {}", Readable(age)),
-        Some(age) => write!(f, ", the oldest for {}", Readable(age)),
-        None => Ok(()),
-    }
+fn due_text(due: Due, lead: &str) -> String {
+    let Due::Waiting { count, oldest, .. } = due else { return String::new() };
+    let amount = match count {
+        Some(1) => "1 is due".to_owned(),
+        Some(count) => format!("{count} are due"),
+        None => "work is due".to_owned(),
+    };
+    let oldest = match oldest.and_then(|oldest| oldest.display_age()) {
+        Some(age) if count == Some(1) => format!(", for {}", Readable(age)),
+        Some(age) => format!(", the oldest for {}", Readable(age)),
+        None => String::new(),
+    };
+    format!("{lead}{amount}{oldest}")
 }

@@ -1,12 +1,14 @@
-//! The snapshot of a source.
+//! The snapshot of a source, and the status of each of its leases.
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::evidence::RejectedRecords;
+use super::anomaly::AnomalyCounts;
+use super::evidence::{AuthorityEvidence, Evidence, Holder, Observation, ObservationFailure, RejectedRecords};
+use super::judge::Verdict;
 use super::label::{ReadFailure, RecordFault};
-use super::policy::LeaseKind;
-use super::status::Status;
+use super::policy::{LeaseKind, Policy};
+use super::record::Epoch;
 
 /// The result of one reading of a source, from which the metrics, the JSON, the page and the table are rendered.
 #[derive(Clone, Debug, PartialEq)]
@@ -72,5 +74,53 @@ impl Health {
     #[must_use]
     pub fn read_duration(&self) -> Option<Duration> {
         self.outcome.ok().map(|()| self.duration)
+    }
+}
+
+/// The status of one lease: its verdict with the evidence and the policy that led to it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Status {
+    /// The lease's name.
+    pub lease: Arc<str>,
+    /// Authority, progress, state and reason.
+    pub verdict: Verdict,
+    /// The evidence, or why there is none.
+    pub observation: Observation,
+    /// The policy of the lease.
+    pub policy: Arc<Policy>,
+    /// The anomalies since the exporter started.
+    pub anomalies: AnomalyCounts,
+}
+
+impl Status {
+    /// The status of a lease whose source could not be read.
+    #[must_use]
+    pub const fn unread(lease: Arc<str>, failure: ReadFailure, policy: Arc<Policy>, anomalies: AnomalyCounts) -> Self {
+        let failure = ObservationFailure::Source(failure);
+        Self { lease, verdict: Verdict::unobserved(failure), observation: Err(failure), policy, anomalies }
+    }
+
+    /// The evidence, if there is any.
+    #[must_use]
+    pub fn evidence(&self) -> Option<&Evidence> {
+        self.observation.as_ref().ok()
+    }
+
+    /// The holder, if the record names one.
+    #[must_use]
+    pub fn holder(&self) -> Option<&Holder> {
+        match &self.evidence()?.authority {
+            AuthorityEvidence::Holder(holder) => Some(holder),
+            AuthorityEvidence::Vacant { .. } => None,
+        }
+    }
+
+    /// The authority epoch in force, or the last epoch of a released lease.
+    #[must_use]
+    pub fn epoch(&self) -> Option<Epoch> {
+        match &self.evidence()?.authority {
+            AuthorityEvidence::Vacant { epoch, .. } => *epoch,
+            AuthorityEvidence::Holder(holder) => holder.epoch,
+        }
     }
 }

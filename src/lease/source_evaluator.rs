@@ -8,8 +8,7 @@ use super::judge::judge;
 use super::label::{ReadFailure, RecordFault};
 use super::policy::{LeaseKind, Policies, Policy, Rules};
 use super::record::Reading;
-use super::snapshot::{Health, SourceSnapshot};
-use super::status::Status;
+use super::snapshot::{Health, SourceSnapshot, Status};
 use super::token::TokenKey;
 use super::tracker::SourceTracker;
 

@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use super::shared_once::SharedOnce;
-use crate::expose::gzip::{CompressionLevel, Compressor, GzipPart};
+use crate::expose::gzip::{Compressor, DEFAULT_LEVEL, GzipPart};
 use crate::expose::json;
 use crate::expose::metrics::{CompressedMetrics, Exposition, SourceMetrics};
 use crate::history::History;
@@ -51,7 +51,7 @@ impl CachedReading {
     pub(super) async fn compressed_json(&self) -> Option<&GzipPart> {
         let snapshot = Arc::clone(&self.snapshot);
         let compress = move || {
-            let part = Compressor::new(CompressionLevel::Default).part(json::source_chunks(snapshot));
+            let part = Compressor::new(DEFAULT_LEVEL).part(json::source_chunks(snapshot));
             part.inspect_err(|error| tracing::error!(%error, "the JSON could not be compressed")).ok()
         };
         self.compressed_json.get_or_make(compress).await?.as_ref()

@@ -1,4 +1,4 @@
-//! Exporters, each with another view of the same store.
+//! Exporters that read the same store, each with other columns.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,73 +16,73 @@ use crate::oracle::Oracle;
 use crate::random::Random;
 use crate::world::{LEASE, STALL_AFTER};
 
-/// What an exporter is told of the store.
+/// The columns and the settings of one exporter.
 #[derive(Debug)]
 pub struct View {
     pub name: &'static str,
-    /// Columns of the reference preset that it leaves out.
+    /// The columns of the reference preset that its query lacks.
     without: &'static [&'static str],
     work: Work,
-    /// For what reasons it may say `unknown`.
-    may_say: &'static [Reason],
+    /// The reasons with which its state may be `unknown`.
+    allowed_reasons: &'static [Reason],
 }
 
 const ALWAYS: [Reason; 3] = [Reason::StoreTimeout, Reason::AwaitingFirstProgress, Reason::ProgressWithoutAuthority];
 
 pub static VIEWS: [View; 6] = [
-    View { name: "whole", without: &[], work: Work::Unstated, may_say: &ALWAYS },
+    View { name: "whole", without: &[], work: Work::Unstated, allowed_reasons: &ALWAYS },
     View {
         name: "cursor alone",
         without: &["progress_at"],
         work: Work::Unstated,
-        may_say: &[ALWAYS[0], ALWAYS[1], ALWAYS[2], Reason::NotObservedYet, Reason::ObservationGap],
+        allowed_reasons: &[ALWAYS[0], ALWAYS[1], ALWAYS[2], Reason::NotObservedYet, Reason::ObservationGap],
     },
-    View { name: "times alone", without: &["progress_cursor"], work: Work::Unstated, may_say: &ALWAYS },
+    View { name: "times alone", without: &["progress_cursor"], work: Work::Unstated, allowed_reasons: &ALWAYS },
     View {
         name: "no acquisition",
         without: &["acquired_at"],
         work: Work::Unstated,
-        may_say: &[ALWAYS[0], ALWAYS[1], ALWAYS[2], Reason::NotObservedYet, Reason::ObservationGap],
+        allowed_reasons: &[ALWAYS[0], ALWAYS[1], ALWAYS[2], Reason::NotObservedYet, Reason::ObservationGap],
     },
     View {
         name: "whose progress",
         without: &["progress_epoch", "acquired_at", "progress_at"],
         work: Work::Unstated,
-        may_say: &[ALWAYS[0], ALWAYS[1], ALWAYS[2], Reason::NotObservedYet, Reason::ObservationGap],
+        allowed_reasons: &[ALWAYS[0], ALWAYS[1], ALWAYS[2], Reason::NotObservedYet, Reason::ObservationGap],
     },
     View {
         name: "due unknown",
         without: &["due", "oldest_due_at"],
         work: Work::Unstated,
-        may_say: &[ALWAYS[0], ALWAYS[1], ALWAYS[2], Reason::DueUnknown],
+        allowed_reasons: &[ALWAYS[0], ALWAYS[1], ALWAYS[2], Reason::DueUnknown],
     },
 ];
 
-/// What an exporter may do wrong, on purpose.
+/// A defect of the exporter that the oracle must notice.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Mistake {
+pub enum Mutation {
     #[default]
     None,
-    /// It serves what it saw last where it could not look.
-    ServesTheLastReading,
-    /// It takes "could not look" for "nobody there".
-    TakesNoAnswerForNoLeader,
-    /// It takes progress of any epoch for the present one's.
-    IgnoresTheEpochOfProgress,
-    /// It takes a renewal for progress.
-    TakesRenewalForProgress,
-    /// It takes what is due to be nothing.
-    IgnoresDueWork,
-    /// It takes no leader for granted until twice the TTL.
-    ForgivesExpiry,
-    /// It judges by a limit that is too long.
-    IsTooPatient,
-    /// It judges by a limit that is too short.
-    IsTooImpatient,
-    /// It takes due work to have waited since long ago.
-    TakesAnyDueWorkForOverdue,
-    /// It clamps the age of what it has seen for the first time to zero.
-    TakesTheFirstSightForProgress,
+    /// If the source cannot be read, the last snapshot is served.
+    StaleReading,
+    /// If the source cannot be read, the lease has no leader.
+    FailureAsNoLeader,
+    /// Progress of any epoch counts as progress of the current one.
+    ProgressOfAnyEpoch,
+    /// A renewal counts as progress.
+    RenewalAsProgress,
+    /// No work is due.
+    NoDueWork,
+    /// The lease expires three seconds late.
+    LateExpiry,
+    /// `stall_after` is too long.
+    LongStallAfter,
+    /// `stall_after` is too short.
+    ShortStallAfter,
+    /// Due work has waited since the acquisition.
+    DueSinceAcquisition,
+    /// A cursor that is read for the first time counts as progress made now.
+    FirstReadingAsProgress,
 }
 
 #[derive(Debug)]
@@ -101,7 +101,7 @@ impl Policies for OnePolicy {
 #[derive(Debug)]
 pub struct Exporter {
     view: &'static View,
-    mistake: Mistake,
+    mutation: Mutation,
     query: SqliteQuery,
     evaluator: SourceEvaluator,
     last: Option<SourceSnapshot>,
@@ -109,21 +109,21 @@ pub struct Exporter {
 }
 
 impl Exporter {
-    pub fn new(view: &'static View, mistake: Mistake, random: &mut Random) -> Self {
+    pub fn new(view: &'static View, mutation: Mutation, random: &mut Random) -> Self {
         Self {
             view,
-            mistake,
+            mutation,
             query: SqliteQuery::new(
-                sql(view, mistake).into(),
+                sql(view, mutation).into(),
                 Scope { only_lease: "documents".into(), max_leases: 10 },
             ),
-            evaluator: evaluator(view, mistake),
+            evaluator: evaluator(view, mutation),
             last: None,
             scrape_at: Duration::from_secs(1_000) + random.millis(0, 5_000),
         }
     }
 
-    /// Scrapes if it is time to, and lets the oracle check what it shows.
+    /// Scrapes once `scrape_at` is reached, and has the oracle check the snapshot.
     pub fn scrape(
         &mut self,
         now: Duration,
@@ -139,27 +139,27 @@ impl Exporter {
         self.scrape_at =
             now + if random.once_in(20) { random.millis(10_000, 60_000) } else { random.millis(200, 5_000) };
         if random.once_in(40) {
-            self.evaluator = evaluator(self.view, self.mistake);
+            self.evaluator = evaluator(self.view, self.mutation);
             self.last = None;
         }
         let snapshot = if unreachable || random.once_in(30) {
-            self.could_not_look()
+            self.failed_reading()
         } else {
             let reading =
                 self.query.read(connection, Duration::MAX, &clock(now)).map_err(|error| format!("{error:?}"))?;
-            self.evaluator.evaluate(self.mistaken(reading), Duration::ZERO)
+            self.evaluator.evaluate(self.mutated(reading), Duration::ZERO)
         };
         let [status] = &*snapshot.leases else { return Err(format!("not one lease: {snapshot:?}")) };
         let line = format!("{:<14} {}: {}", self.view.name, status.verdict.state, status.sentence());
-        oracle.check(status, now, self.view.may_say).map_err(|lie| format!("{}: {lie}", self.view.name))?;
+        oracle.check(status, now, self.view.allowed_reasons).map_err(|lie| format!("{}: {lie}", self.view.name))?;
         self.last = Some(snapshot);
         Ok(Some(line))
     }
 
-    fn could_not_look(&mut self) -> SourceSnapshot {
-        match (self.mistake, &self.last) {
-            (Mistake::ServesTheLastReading, Some(last)) => last.clone(),
-            (Mistake::TakesNoAnswerForNoLeader, Some(last)) => {
+    fn failed_reading(&mut self) -> SourceSnapshot {
+        match (self.mutation, &self.last) {
+            (Mutation::StaleReading, Some(last)) => last.clone(),
+            (Mutation::FailureAsNoLeader, Some(last)) => {
                 let mut last = last.clone();
                 for status in &mut last.leases {
                     status.verdict.state = lease_exporter::lease::State::NoLeader;
@@ -170,20 +170,20 @@ impl Exporter {
         }
     }
 
-    /// A reading as someone would take it who makes this mistake.
-    fn mistaken(&self, mut reading: lease_exporter::lease::Reading) -> lease_exporter::lease::Reading {
+    /// The reading as an exporter with this mutation sees it.
+    fn mutated(&self, mut reading: lease_exporter::lease::Reading) -> lease_exporter::lease::Reading {
         for row in &mut reading.records.accepted {
-            match self.mistake {
-                Mistake::IgnoresTheEpochOfProgress if row.progress_epoch.is_some() => row.progress_epoch = row.epoch,
-                Mistake::TakesRenewalForProgress if row.holder.is_some() => {
+            match self.mutation {
+                Mutation::ProgressOfAnyEpoch if row.progress_epoch.is_some() => row.progress_epoch = row.epoch,
+                Mutation::RenewalAsProgress if row.holder.is_some() => {
                     row.progress_at = row.renewed_at;
                     row.progress_epoch = row.epoch;
                     row.progress_cursor = None;
                 }
-                Mistake::IgnoresDueWork => row.due = Some(0),
-                Mistake::ForgivesExpiry => row.expires_at = row.expires_at.map(|at| at.plus(Duration::from_secs(3))),
-                Mistake::TakesAnyDueWorkForOverdue => row.oldest_due_at = row.acquired_at.or(row.oldest_due_at),
-                Mistake::TakesTheFirstSightForProgress if row.progress_cursor.is_some() => {
+                Mutation::NoDueWork => row.due = Some(0),
+                Mutation::LateExpiry => row.expires_at = row.expires_at.map(|at| at.plus(Duration::from_secs(3))),
+                Mutation::DueSinceAcquisition => row.oldest_due_at = row.acquired_at.or(row.oldest_due_at),
+                Mutation::FirstReadingAsProgress if row.progress_cursor.is_some() => {
                     row.progress_at = Some(reading.store_now);
                 }
                 _ => {}
@@ -193,7 +193,7 @@ impl Exporter {
     }
 }
 
-fn evaluator(view: &View, mistake: Mistake) -> SourceEvaluator {
+fn evaluator(view: &View, mutation: Mutation) -> SourceEvaluator {
     let rules = Rules {
         kind: LeaseKind::Standing,
         clock: Clock::Store,
@@ -201,9 +201,9 @@ fn evaluator(view: &View, mistake: Mistake) -> SourceEvaluator {
         max_leases: 10,
         resolution: Duration::ZERO,
     };
-    let stall_after = match mistake {
-        Mistake::IsTooPatient => STALL_AFTER * 2,
-        Mistake::IsTooImpatient => STALL_AFTER / 2,
+    let stall_after = match mutation {
+        Mutation::LongStallAfter => STALL_AFTER * 2,
+        Mutation::ShortStallAfter => STALL_AFTER / 2,
         _ => STALL_AFTER,
     };
     let policy = Policy { stall_after, work: view.work, ..Policy::default() };
@@ -211,14 +211,14 @@ fn evaluator(view: &View, mistake: Mistake) -> SourceEvaluator {
 }
 
 /// The reference preset's query, without some of its columns.
-fn sql(view: &View, mistake: Mistake) -> String {
+fn sql(view: &View, mutation: Mutation) -> String {
     let whole = Preset::named("reference").unwrap();
     let columns: Vec<_> = Column::ALL
         .into_iter()
         .filter(|column| whole.columns.has(*column))
         .map(Column::as_str)
         .filter(|column| {
-            let shown = mistake == Mistake::TakesTheFirstSightForProgress && *column == "progress_at";
+            let shown = mutation == Mutation::FirstReadingAsProgress && *column == "progress_at";
             shown || !view.without.contains(column)
         })
         .collect();

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use lease_protocol::sqlite::Statements;
 
-use crate::exporter::Mistake;
+use crate::exporter::Mutation;
 use crate::world::{Script, World};
 
 /// How many runs a mutation has to be noticed.
@@ -18,7 +18,7 @@ fn protocol(change: impl FnOnce(&mut Statements)) -> Script {
     let mut statements = Statements::reference();
     change(&mut statements);
     assert_ne!(statements, Statements::reference(), "the mutation changes nothing");
-    Script { statements, mistake: Mistake::None }
+    Script { statements, mutation: Mutation::None }
 }
 
 fn replaced(statement: &mut Cow<'static, str>, from: &str, to: &str) {
@@ -88,22 +88,22 @@ fn a_protocol_without_one_of_its_rules_is_noticed() {
 }
 
 #[test]
-fn an_exporter_that_makes_a_mistake_is_noticed() {
-    for mistake in [
-        Mistake::ServesTheLastReading,
-        Mistake::TakesNoAnswerForNoLeader,
-        Mistake::IgnoresTheEpochOfProgress,
-        Mistake::TakesRenewalForProgress,
-        Mistake::IgnoresDueWork,
-        Mistake::ForgivesExpiry,
-        Mistake::IsTooPatient,
-        Mistake::IsTooImpatient,
-        Mistake::TakesAnyDueWorkForOverdue,
-        Mistake::TakesTheFirstSightForProgress,
+fn a_mutation_of_the_exporter_is_noticed() {
+    for mutation in [
+        Mutation::StaleReading,
+        Mutation::FailureAsNoLeader,
+        Mutation::ProgressOfAnyEpoch,
+        Mutation::RenewalAsProgress,
+        Mutation::NoDueWork,
+        Mutation::LateExpiry,
+        Mutation::LongStallAfter,
+        Mutation::ShortStallAfter,
+        Mutation::DueSinceAcquisition,
+        Mutation::FirstReadingAsProgress,
     ] {
-        let script = Script { mistake, ..Script::default() };
-        let (seed, error) = noticed(&script).unwrap_or_else(|| panic!("not noticed: {mistake:?}"));
-        println!("{mistake:?}\n    noticed with seed {seed}: {}", error.chars().take(100).collect::<String>());
+        let script = Script { mutation, ..Script::default() };
+        let (seed, error) = noticed(&script).unwrap_or_else(|| panic!("not noticed: {mutation:?}"));
+        println!("{mutation:?}\n    noticed with seed {seed}: {}", error.chars().take(100).collect::<String>());
     }
 }
 

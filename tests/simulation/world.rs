@@ -10,7 +10,7 @@ use lease_protocol::{
 };
 use rusqlite::Connection;
 
-use crate::exporter::{Exporter, Mistake, VIEWS};
+use crate::exporter::{Exporter, Mutation, VIEWS};
 use crate::oracle::{Action, Oracle};
 use crate::random::Random;
 
@@ -27,7 +27,7 @@ const START_MONOTONIC: Duration = Duration::from_secs(1_000);
 #[derive(Clone, Debug, Default)]
 pub struct Script {
     pub statements: Statements,
-    pub mistake: Mistake,
+    pub mutation: Mutation,
 }
 
 pub struct World {
@@ -70,7 +70,7 @@ impl World {
             protocol,
             outage_until: Duration::ZERO,
             schedulers: Vec::new(),
-            exporters: VIEWS.iter().map(|view| Exporter::new(view, script.mistake, &mut random)).collect(),
+            exporters: VIEWS.iter().map(|view| Exporter::new(view, script.mutation, &mut random)).collect(),
             oracle: Oracle::default(),
             log: String::new(),
             started: 0,

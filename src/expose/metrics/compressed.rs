@@ -6,17 +6,17 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use flate2::CompressError;
+use flate2::{CompressError, Compression};
 
 use super::{BLOCK, Exposition, FamilyRenderer, SourceMetrics, write_with_header};
 use crate::expose::Format;
-use crate::expose::gzip::{self, CompressionLevel, Compressor, GzipPart};
+use crate::expose::gzip::{self, Compressor, DEFAULT_LEVEL, FASTEST_LEVEL, GzipPart};
 use crate::lease::Status;
 
 /// The compressed lease lines of one reading of one source, each family in blocks of 512 leases.
 #[derive(Debug)]
 pub struct CompressedMetrics {
-    families: Box<[CompressedFamily]>,
+    pub(super) families: Box<[CompressedFamily]>,
     /// Has a random key for each source, so that a writer of the store cannot choose values with equal hashes.
     hasher: RandomState,
     /// The exposition to which the families belong.
@@ -25,19 +25,19 @@ pub struct CompressedMetrics {
 
 /// The lines of one family.
 #[derive(Clone, Debug)]
-struct CompressedFamily {
+pub(super) struct CompressedFamily {
     /// All blocks in order; `None` if no lease has a line.
     part: Option<GzipPart>,
-    blocks: Arc<[Block]>,
+    pub(super) blocks: Arc<[Block]>,
 }
 
 /// The lines of one family for a block of leases.
 #[derive(Clone, Debug)]
-struct Block {
+pub(super) struct Block {
     /// The hash of all labels and values of the block.
     fingerprint: u64,
     /// `None` if none of these leases has a line.
-    part: Option<GzipPart>,
+    pub(super) part: Option<GzipPart>,
 }
 
 impl Exposition {
@@ -51,10 +51,11 @@ impl Exposition {
         metrics: &SourceMetrics,
         previous: Option<&CompressedMetrics>,
     ) -> Result<CompressedMetrics, CompressError> {
-        let previous = previous.filter(|previous| previous.belongs_to(self));
+        let previous =
+            previous.filter(|previous| Arc::ptr_eq(&previous.exposition.lease_families, &self.lease_families));
         let hasher = previous.map_or_else(RandomState::new, |previous| previous.hasher.clone());
         // A block that changed since the previous reading will most likely change again: compressing it well does not pay.
-        let level = if previous.is_some() { CompressionLevel::Fastest } else { CompressionLevel::Default };
+        let level = if previous.is_some() { FASTEST_LEVEL } else { DEFAULT_LEVEL };
         let mut writer = BlockWriter { metrics, hasher: &hasher, level, compressor: None, scratch: Vec::new() };
         let leases = metrics.snapshot.leases.len();
         let mut families: Vec<Vec<Block>> = Vec::new();
@@ -102,25 +103,11 @@ impl Exposition {
     }
 }
 
-impl CompressedMetrics {
-    /// Whether the families are those of this exposition.
-    fn belongs_to(&self, exposition: &Exposition) -> bool {
-        Arc::ptr_eq(&self.exposition.lease_families, &exposition.lease_families)
-    }
-
-    /// The bytes of each block that has a line.
-    #[cfg(test)]
-    pub(super) fn blocks(&self) -> impl Iterator<Item = Bytes> {
-        let blocks = self.families.iter().flat_map(|family| family.blocks.iter());
-        blocks.filter_map(|block| block.part.as_ref()).map(GzipPart::bytes)
-    }
-}
-
 /// Writes and compresses the blocks of one reading.
 struct BlockWriter<'a> {
     metrics: &'a SourceMetrics,
     hasher: &'a RandomState,
-    level: CompressionLevel,
+    level: Compression,
     /// Made when the first block has to be compressed, because it takes 300 kB.
     compressor: Option<Compressor>,
     scratch: Vec<u8>,

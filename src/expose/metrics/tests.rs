@@ -61,9 +61,15 @@ fn sources_compressed_separately_join_to_the_plain_text_in_any_format_and_select
     }
 }
 
+/// The bytes of each block that has a line.
+fn blocks(metrics: &CompressedMetrics) -> impl Iterator<Item = &Bytes> {
+    let blocks = metrics.families.iter().flat_map(|family| family.blocks.iter());
+    blocks.filter_map(|block| block.part.as_ref()).map(|part| &part.blocks[0])
+}
+
 /// The number of blocks that a reading shares with the previous one, and the number of all blocks.
 fn shared(before: &CompressedMetrics, after: &CompressedMetrics) -> (usize, usize) {
-    before.blocks().zip(after.blocks()).fold((0, 0), |(shared, all), (before, after)| {
+    blocks(before).zip(blocks(after)).fold((0, 0), |(shared, all), (before, after)| {
         (shared + usize::from(before.as_ptr() == after.as_ptr()), all + 1)
     })
 }
@@ -80,7 +86,7 @@ fn only_blocks_with_changed_values_or_names_are_compressed_again() {
         assert!(unpacked(&stream) == text(&whole, std::slice::from_ref(snapshot)));
         shared(&first, &compressed)
     };
-    let all = first.blocks().count();
+    let all = blocks(&first).count();
     assert_eq!(compress(&before), (all, all), "nothing changed");
 
     let mut other_epoch = before.clone();

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::lease::{Age, AgeSource, Anomaly, EventAge, LeaseKind, ReadFailure, Readable, Reason, RecordFault, State};
+use crate::lease::{Age, AgeSource, Anomaly, EventAge, LeaseKind, Readable, Reason, RecordFault, State};
 
 /// The text for an age of which nothing is known.
 pub(super) const NOT_KNOWN: &str = "not known";
@@ -12,17 +12,6 @@ pub(super) const fn state(state: State) -> &'static str {
     match state {
         State::NoLeader => "no leader",
         State::Active | State::Idle | State::Stalled | State::Unknown => state.as_str(),
-    }
-}
-
-/// The cause of a failed read.
-pub(super) const fn failure(failure: ReadFailure) -> &'static str {
-    match failure {
-        ReadFailure::Unreachable => "the store could not be reached",
-        ReadFailure::Timeout => "the store did not answer in time",
-        ReadFailure::Refused => "the store answered with an error",
-        ReadFailure::SchemaMismatch => "the store lacks a table or column that the query needs",
-        ReadFailure::InvalidRecord => "the store's answer breaks the contract",
     }
 }
 

@@ -54,7 +54,7 @@ impl ProblemBanner {
                     0 => "Their leases are not known.".to_owned(),
                     leases => format!("Nothing is known of their {} now.", phrases::counted(leases, "lease")),
                 };
-                format!("could not be read: {} ({failure}): {names}. {leases}", phrases::failure(failure))
+                format!("could not be read: {} ({failure}): {names}. {leases}", failure.clause())
             }
             SourceProblem::RecordsRejected => format!("gave rows that were not used: {names}."),
         }

@@ -41,7 +41,7 @@ fn failure(source: &ObservedSource<'_>) -> Option<String> {
             format!("has not answered for {} ({failure}). {leases}", to_seconds(unanswered))
         }
         _ => {
-            let (cause, took) = (phrases::failure(failure), Readable(health.duration));
+            let (cause, took) = (failure.clause(), Readable(health.duration));
             format!("could not be read: {cause} ({failure}, after {took}). {leases}")
         }
     })

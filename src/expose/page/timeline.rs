@@ -165,7 +165,7 @@ impl TimelineEntry {
         let (class, text) = match period.kind {
             PeriodKind::State(state, reason) => (state.as_str(), format!("{} ({reason})", phrases::state(state))),
             PeriodKind::Gap(GapCause::NotObserved) => ("gap", "not observed".to_owned()),
-            PeriodKind::Gap(GapCause::ReadFailed(failure)) => ("unreadable", phrases::failure(failure).to_owned()),
+            PeriodKind::Gap(GapCause::ReadFailed(failure)) => ("unreadable", failure.clause().to_owned()),
         };
         Self {
             class,

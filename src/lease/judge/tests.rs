@@ -7,7 +7,7 @@ use super::super::anomaly::AnomalyCounts;
 use super::super::label::{Column, ReadFailure};
 use super::super::policy::AlertSet;
 use super::super::record::Epoch;
-use super::super::status::Status;
+use super::super::snapshot::Status;
 use super::super::token::TokenKey;
 use super::*;
 

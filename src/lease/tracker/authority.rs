@@ -45,7 +45,8 @@ pub(super) struct AuthorityTracker {
     /// In a registry, the latest renewal of any member.
     latest_renewal: LatestTime,
     vacancy: EventTracker<VacancyCause>,
-    epoch: Option<Epoch>,
+    /// The epoch of the last reading that showed one.
+    pub(super) epoch: Option<Epoch>,
     highest_epoch: Option<Epoch>,
     epoch_regressed: bool,
     /// Whether the last record had no TTL although it should have one.
@@ -59,7 +60,6 @@ pub(super) struct AuthorityUpdate {
     pub(super) same_acquisition: bool,
     /// Whether the holder has renewed the lease since the reading before.
     pub(super) renewed: bool,
-    pub(super) anomalies: AnomalySet,
 }
 
 /// What the current reading shows of the acquisition and the renewals.
@@ -77,20 +77,13 @@ impl AuthorityTracker {
         self.vacancy.last() == Some(&VacancyCause::Absent)
     }
 
-    /// The epoch of the last reading that showed one.
-    pub(super) const fn epoch(&self) -> Option<Epoch> {
-        self.epoch
-    }
-
-    /// Tracks the authority of the current reading.
-    pub(super) fn track(&mut self, lease: &RecordContext<'_>) -> AuthorityUpdate {
-        let epoch_regressed = self.track_epoch(lease);
-        let mut update = match vacancy_cause(lease) {
+    /// Tracks the authority of the current reading, and adds its anomalies.
+    pub(super) fn track(&mut self, lease: &RecordContext<'_>, anomalies: &mut AnomalySet) -> AuthorityUpdate {
+        anomalies.insert_if(Anomaly::EpochRegressed, self.track_epoch(lease));
+        match vacancy_cause(lease) {
             Some(cause) => self.track_vacancy(cause, lease),
-            None => self.track_holder(lease),
-        };
-        update.anomalies.insert_if(Anomaly::EpochRegressed, epoch_regressed);
-        update
+            None => self.track_holder(lease, anomalies),
+        }
     }
 
     /// Returns whether the epoch went backwards in this reading. It stays regressed until it is higher than all epochs
@@ -115,12 +108,11 @@ impl AuthorityTracker {
             evidence: AuthorityEvidence::Vacant { cause, since, epoch: lease.record.epoch },
             same_acquisition: false,
             renewed: false,
-            anomalies: AnomalySet::default(),
         }
     }
 
-    fn track_holder(&mut self, lease: &RecordContext<'_>) -> AuthorityUpdate {
-        let (record, mut anomalies) = (lease.record, AnomalySet::default());
+    fn track_holder(&mut self, lease: &RecordContext<'_>, anomalies: &mut AnomalySet) -> AuthorityUpdate {
+        let record = lease.record;
         self.vacancy = EventTracker::default();
         let persistent_before = std::mem::replace(&mut self.persistent, record.persistent);
         anomalies.insert_if(Anomaly::NoTtl, record.persistent && !persistent_before);
@@ -153,7 +145,6 @@ impl AuthorityTracker {
             evidence: AuthorityEvidence::Holder(holder),
             same_acquisition: renewals.same_acquisition,
             renewed: renewals.renewed,
-            anomalies,
         }
     }
 

@@ -93,16 +93,12 @@ impl<K: PartialEq> EventTracker<K> {
 /// depends on the stored time alone, and not on the readings between which it changed.
 #[derive(Clone, Debug, Default)]
 pub(super) struct LatestTime {
-    time: Option<StoreTime>,
+    /// The latest time of the last reading.
+    pub(super) time: Option<StoreTime>,
     in_future: bool,
 }
 
 impl LatestTime {
-    /// The latest time of the last reading.
-    pub(super) const fn last(&self) -> Option<StoreTime> {
-        self.time
-    }
-
     /// Tracks the latest time of the current reading.
     pub(super) fn track(&mut self, time: Option<StoreTime>, stored: StoredTime) -> EventUpdate {
         let before = std::mem::replace(&mut self.time, time);

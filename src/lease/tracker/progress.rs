@@ -28,48 +28,36 @@ pub(super) struct ProgressTracker {
     latest_progress: LatestTime,
     /// Whether the last progress happened between two readings that both showed the current acquisition.
     under_current_acquisition: bool,
-    renewals_since_progress: u64,
-}
-
-/// What the current reading shows of the progress.
-pub(super) struct ProgressUpdate {
-    pub(super) progress: Progress,
-    pub(super) anomalies: AnomalySet,
-}
-
-impl From<Progress> for ProgressUpdate {
-    fn from(progress: Progress) -> Self {
-        Self { progress, anomalies: AnomalySet::default() }
-    }
+    pub(super) renewals_since_progress: u64,
 }
 
 impl ProgressTracker {
-    /// The renewals since the last progress.
-    pub(super) const fn renewals_since_progress(&self) -> u64 {
-        self.renewals_since_progress
-    }
-
-    /// Tracks the progress of the current reading.
-    pub(super) fn track(&mut self, lease: &RecordContext<'_>, authority: &AuthorityUpdate) -> ProgressUpdate {
+    /// Tracks the progress of the current reading, and adds its anomalies.
+    pub(super) fn track(
+        &mut self,
+        lease: &RecordContext<'_>,
+        authority: &AuthorityUpdate,
+        anomalies: &mut AnomalySet,
+    ) -> Progress {
         self.renewals_since_progress += u64::from(authority.renewed);
         self.under_current_acquisition &= authority.same_acquisition;
         if !lease.columns().has_progress() {
-            return Progress::NotReported.into();
+            return Progress::NotReported;
         }
         if lease.is_registry() {
-            return self.track_registry(lease);
+            return self.track_registry(lease, anomalies);
         }
         let record = lease.record;
         let mut time = record.progress_at;
         let key = match (&record.progress_cursor, time, record.progress_epoch, self.progress.last()) {
-            (None, None, None, None) => return Progress::Never.into(),
+            (None, None, None, None) => return Progress::Never,
             // A store may delete the records of finished work. The time of the last progress stays valid.
             (None, None, None, Some(key @ ProgressKey::Time(last, None))) => {
                 time = *last;
                 key.clone()
             }
             // Progress cannot be undone, so a record that no longer shows it is incomplete.
-            (None, None, _, _) => return Progress::Incomplete.into(),
+            (None, None, _, _) => return Progress::Incomplete,
             (Some(cursor), _, epoch, _) => ProgressKey::Cursor(cursor.clone(), epoch),
             (None, time, epoch, _) => ProgressKey::Time(time, epoch),
         };
@@ -88,41 +76,35 @@ impl ProgressTracker {
         if event.change == EventChange::Changed {
             self.under_current_acquisition = authority.same_acquisition;
         }
-        let mut anomalies = AnomalySet::default();
         anomalies.insert_if(Anomaly::ClockSkew, event.clock_skew);
         let relation = epoch_relation(lease, &authority.evidence, event.age, self.under_current_acquisition);
-        let Some(epoch_relation) = relation else {
-            return ProgressUpdate { progress: Progress::Incomplete, anomalies };
-        };
+        let Some(epoch_relation) = relation else { return Progress::Incomplete };
         let from_stale_epoch = event.change == EventChange::Changed
             && epoch_relation == ProgressEpoch::Earlier
             && record.progress_epoch.is_some()
             && lease.previous_epoch == record.epoch;
         anomalies.insert_if(Anomaly::ProgressFromStaleEpoch, from_stale_epoch);
-        let (age, epoch, stored_at) = (event.age, record.progress_epoch, self.stored_at);
-        ProgressUpdate { progress: Progress::Made { age, epoch, epoch_relation, stored_at }, anomalies }
+        Progress::Made { age: event.age, epoch: record.progress_epoch, epoch_relation, stored_at: self.stored_at }
     }
 
     /// The progress of a registry is the latest of its members. Their cursors cannot be compared with each other.
-    fn track_registry(&mut self, lease: &RecordContext<'_>) -> ProgressUpdate {
+    fn track_registry(&mut self, lease: &RecordContext<'_>, anomalies: &mut AnomalySet) -> Progress {
         let record = lease.record;
         let has_time_only = record.progress_cursor.is_none() && record.progress_epoch.is_none();
-        let Some(time) = record.progress_at.or_else(|| self.latest_progress.last().filter(|_| has_time_only)) else {
-            return if has_time_only { Progress::Never } else { Progress::Incomplete }.into();
+        let Some(time) = record.progress_at.or_else(|| self.latest_progress.time.filter(|_| has_time_only)) else {
+            return if has_time_only { Progress::Never } else { Progress::Incomplete };
         };
         let event = self.latest_progress.track(Some(time), lease.stored_time(Some(time)));
         if event.change != EventChange::Unchanged {
             self.renewals_since_progress = 0;
         }
-        let mut anomalies = AnomalySet::default();
         anomalies.insert_if(Anomaly::ClockSkew, event.clock_skew);
-        let progress = Progress::Made {
+        Progress::Made {
             age: event.age,
             epoch: record.progress_epoch,
             epoch_relation: ProgressEpoch::Current,
             stored_at: Some(time),
-        };
-        ProgressUpdate { progress, anomalies }
+        }
     }
 }
 

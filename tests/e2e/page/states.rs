@@ -97,7 +97,7 @@ fn unreadable_store_shows_a_banner_instead_of_an_empty_table() {
     assert_eq!(states, json!(vec!["unknown"; 5]));
     browser.open(&fixture.address("/lease?source=own&lease=planner"));
     browser.until("what was seen", "document.querySelector('.strip rect.unreadable') !== null");
-    assert!(browser.text("document.querySelector('.seen').innerText").contains("lacks the tables"));
+    assert!(browser.text("document.querySelector('.seen').innerText").contains("lacks a table or column"));
     browser.assert_no_complaints();
 }
 

@@ -69,7 +69,7 @@ fn authority_is_held_vacant_expired_or_unknown() {
             "a record that does not say when it expires",
             holding(|holding| holding.remaining_ttl = RemainingTtl::NotRecorded),
             unknown(Authority::Unknown, Reason::InvalidRecord),
-            "renewed 2s ago by 186a…, the record leaves out what would tell",
+            "renewed 2s ago by 186a…, the record lacks a value that decides its state",
         ),
         standing(
             "a renewal in the future",
@@ -93,7 +93,7 @@ fn authority_is_held_vacant_expired_or_unknown() {
 }
 
 #[test]
-fn what_could_not_be_looked_at_is_unknown() {
+fn a_lease_that_was_not_read_is_unknown() {
     for (why, reason, sentence) in [
         (
             ObservationFailure::Source(ReadFailure::Unreachable),
@@ -113,7 +113,7 @@ fn what_could_not_be_looked_at_is_unknown() {
         (
             ObservationFailure::Source(ReadFailure::SchemaMismatch),
             Reason::SchemaMismatch,
-            "the store lacks the tables or columns asked for, so nothing is known now",
+            "the store lacks a table or column that the query needs, so nothing is known now",
         ),
         (
             ObservationFailure::Source(ReadFailure::InvalidRecord),
@@ -128,12 +128,12 @@ fn what_could_not_be_looked_at_is_unknown() {
         (
             ObservationFailure::LeaseOverLimit,
             Reason::NotObservedYet,
-            "the source has more leases than `max_leases`, and this one was not looked at",
+            "the source has more leases than `max_leases`, and this one was not read",
         ),
         (
             ObservationFailure::MembersOverLimit,
             Reason::NotObservedYet,
-            "the source has more than 1000 records of this lease, and the rest was not looked at",
+            "the source has more than 1000 records of this lease, and the others were not read",
         ),
         (
             ObservationFailure::DuplicateRecord,

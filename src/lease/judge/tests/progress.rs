@@ -174,7 +174,7 @@ fn progress_is_advancing_idle_stalled_or_unknown() {
             "a record that leaves out when progress was",
             healthy_but(Progress::Incomplete, Due::Nothing),
             unknown(Authority::Held, Reason::InvalidRecord),
-            "renewed 2s ago by 186a…, the record leaves out what would tell",
+            "renewed 2s ago by 186a…, the record lacks a value that decides its state",
         ),
         standing(
             "progress of an epoch that is not there yet",
@@ -210,8 +210,8 @@ fn what_bounds_cannot_decide_is_unknown_and_the_reason_tells_why() {
             "a cursor that moved within a gap",
             observed(Age::between(s(0), s(600)), AgeSource::ChangeBetweenReadings),
             unknown(Authority::Held, Reason::ObservationGap),
-            "renewed 2s ago by 186a…, last progress 0s ago or up to 10m ago, as it moved between two looks, which does not \
-             tell; the limit is 5m",
+            "renewed 2s ago by 186a…, last progress 0s ago or up to 10m ago, between two readings; the limit \
+             is 5m",
         ),
         standing(
             "a cursor that moved within a gap shorter than the limit",
@@ -280,7 +280,7 @@ fn what_bounds_cannot_decide_is_unknown_and_the_reason_tells_why() {
             "renewed 2s ago by 186a…, not watched for long enough to tell; the limit is 5m",
         ),
         standing(
-            "the same where it was acquired between two looks",
+            "the same where it was acquired between two readings",
             Evidence {
                 progress: made(exact(10), ProgressEpoch::Unattributed),
                 ..holding(|holding| {
