@@ -14,17 +14,16 @@
 //! - A holder is shown as its token. Its name never leaves the exporter.
 
 mod lease;
-mod values;
 
+use std::fmt::Display;
 use std::iter::once;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
 use crate::lease::{LeaseKind, ReadFailure, RecordFault, SourceSnapshot};
 use lease::Lease;
-use values::{AsString, CountMap};
 
 /// The version of the schema.
 pub const VERSION: u32 = 1;
@@ -121,17 +120,13 @@ struct SourceHealth<'a> {
     source: &'a str,
     /// The meaning of a held lease: `standing`, `registry` or `claim`.
     kind: AsString<LeaseKind>,
-    /// Whether the source could be read.
     up: bool,
-    /// Why it could not be read.
     failure: Option<AsString<ReadFailure>>,
-    /// The duration of the read.
     read_seconds: f64,
     /// The store's clock minus the exporter's.
     clock_offset_seconds: Option<f64>,
     /// The number of leases in the reading. `leases` may have more: known leases that this reading does not have.
     leases_read: Option<u64>,
-    /// Rows of this reading that were rejected.
     rows_rejected: u64,
     /// Rows rejected since the exporter started, by cause.
     rows_rejected_total: CountMap<RecordFault>,
@@ -154,6 +149,24 @@ impl<'a> SourceHealth<'a> {
             rows_rejected_total: CountMap(RecordFault::ALL.into_iter().zip(health.rejected).collect()),
             read_failures_total: CountMap(ReadFailure::ALL.into_iter().zip(health.failures).collect()),
         }
+    }
+}
+
+/// A value as the string that `Display` makes of it.
+struct AsString<T>(T);
+
+impl<T: Display> Serialize for AsString<T> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(&self.0)
+    }
+}
+
+/// Counts as an object with a member for each label.
+struct CountMap<T>(Vec<(T, u64)>);
+
+impl<T: Display> Serialize for CountMap<T> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(self.0.iter().map(|(label, count)| (AsString(label), count)))
     }
 }
 

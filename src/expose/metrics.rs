@@ -83,7 +83,6 @@ impl<T> FamilyRenderer<T> {
 }
 
 impl FamilyRenderer<Status> {
-    /// Writes the lines of some leases of a source.
     fn write_leases(&self, out: &mut Vec<u8>, metrics: &SourceMetrics, leases: Range<usize>) {
         let labels = metrics.labels();
         for at in leases {
@@ -93,7 +92,6 @@ impl FamilyRenderer<Status> {
 }
 
 impl FamilyRenderer<SourceSnapshot> {
-    /// Writes the lines of a source.
     fn write_source(&self, out: &mut Vec<u8>, metrics: &SourceMetrics) {
         self.write(out, metrics.labels().source(), &metrics.snapshot);
     }

@@ -14,13 +14,11 @@ mod severity;
 pub mod table;
 #[cfg(test)]
 pub(crate) mod testing;
-mod truncate;
 
 pub use catalogue::{CATALOGUE, Family, REQUIRED_BY_ALERTS, Samples, Subject, family_names};
-pub use display_name::DisplayName;
 pub(crate) use display_name::is_invisible;
+pub use display_name::{DisplayName, truncate_to_width};
 pub(crate) use format::FamilyMetadata;
 pub use format::{FamilyType, Format};
 pub use gzip::Encoding;
 pub use severity::{SEVERITY, StateCounts, severity_key};
-pub use truncate::truncate_to_width;

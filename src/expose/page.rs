@@ -10,7 +10,6 @@ mod lease_list;
 mod lease_page;
 mod lease_row;
 mod phrases;
-mod problem_banner;
 #[cfg(test)]
 mod properties;
 mod source;
@@ -80,11 +79,11 @@ pub fn render(
         View::List(filter) => {
             let list = LeaseList::of(filter, sources, now);
             let form = Form::of(filter, source_names);
-            (list.title().to_owned(), list.render()?, Some(form), list.is_found())
+            (list.title.clone(), list.render()?, Some(form), list.missing_source.is_none())
         }
         View::Lease { source, lease } => {
             let page = LeasePage::of(source, lease, sources, now);
-            (page.title().to_owned(), page.render()?, None, page.is_found())
+            (page.title.clone(), page.render()?, None, page.details.is_some())
         }
     };
     Ok(RenderedPage { html: Page { title, metrics_path, main, form }.render()?, found })
@@ -130,19 +129,19 @@ impl<'a> Form<'a> {
         let option = |value: &'a str| SourceOption {
             value,
             name: DisplayName(value).to_string(),
-            selected: value == filter.source(),
+            selected: value == filter.source,
         };
         let mut sources: Vec<_> = source_names.iter().map(|name| option(name.as_ref())).collect();
         // The filter may name a source that is no longer configured.
-        if !filter.source().is_empty() && !sources.iter().any(|source| source.selected) {
-            sources.push(option(filter.source()));
+        if !filter.source.is_empty() && !sources.iter().any(|source| source.selected) {
+            sources.push(option(&filter.source));
         }
         Self {
-            states: filter.states(),
-            text: filter.text(),
+            states: &filter.states,
+            text: &filter.text,
             sources,
             is_filtered: filter.is_restrictive(),
-            ignored: filter.ignored(),
+            ignored: &filter.ignored,
         }
     }
 }

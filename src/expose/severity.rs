@@ -43,7 +43,6 @@ impl StateCounts {
         counts
     }
 
-    /// Adds a lease in this state.
     pub(super) const fn add(&mut self, state: State) {
         self.0[state as usize] += 1;
     }

@@ -13,7 +13,6 @@ const HEADER: [&str; 9] =
 /// The first column of numbers and ages, which are aligned to the right.
 const FIRST_RIGHT: usize = 5;
 
-/// The column of the state.
 const STATE: usize = 2;
 
 /// The largest width of a column. A longer value shifts the rest of its line, so that one name of a kilobyte does not widen

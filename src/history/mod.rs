@@ -11,8 +11,6 @@
 mod observation_log;
 mod period;
 mod state_log;
-mod state_since;
-mod typical_interval;
 
 #[cfg(test)]
 mod tests;
@@ -26,9 +24,8 @@ use observation_log::{ObservationLog, Tick};
 use state_log::StateLog;
 
 pub use observation_log::{GapCause, MAX_GAPS};
-pub use period::{Period, PeriodKind};
+pub use period::{Period, PeriodKind, PriorState, StateSince};
 pub use state_log::MAX_CHANGES;
-pub use state_since::{PriorState, StateSince};
 
 /// The history of one source.
 #[derive(Clone, Debug, Default)]
@@ -42,7 +39,7 @@ impl History {
     /// Records a snapshot that was made at `at` on a monotonic clock.
     pub fn record(&mut self, snapshot: &SourceSnapshot, at: Duration) {
         let at = Tick::new(at).max(self.observations.last().unwrap_or_default());
-        let last_success = self.observations.last_success();
+        let last_success = self.observations.last_success;
         self.observations.record(snapshot.health.outcome, at);
         if snapshot.health.outcome.is_ok() {
             self.record_states(snapshot, last_success.unwrap_or(at), at);
@@ -51,12 +48,12 @@ impl History {
 
     fn record_states(&mut self, snapshot: &SourceSnapshot, last_success: Tick, at: Tick) {
         let names = snapshot.leases.iter().map(|status| &status.lease);
-        if !self.states.iter().map(StateLog::lease).eq(names) {
+        if !self.states.iter().map(|log| &log.lease).eq(names) {
             let known = std::mem::take(&mut self.states);
             let mut known = Arc::unwrap_or_clone(known).into_iter().peekable();
             let states = snapshot.leases.iter().map(|status| {
-                while known.next_if(|log| *log.lease() < status.lease).is_some() {}
-                let known = known.next_if(|log| *log.lease() == status.lease);
+                while known.next_if(|log| log.lease < status.lease).is_some() {}
+                let known = known.next_if(|log| log.lease == status.lease);
                 known.unwrap_or_else(|| StateLog::new(Arc::clone(&status.lease), &status.verdict, at))
             });
             self.states = Arc::new(states.collect());
@@ -87,11 +84,11 @@ impl History {
     /// Whether older periods of a lease were discarded.
     #[must_use]
     pub fn is_truncated(&self, lease: &str) -> bool {
-        self.observations.is_truncated() || self.log(lease).is_some_and(StateLog::is_truncated)
+        self.observations.discarded_until.is_some() || self.log(lease).is_some_and(StateLog::is_truncated)
     }
 
     fn log(&self, lease: &str) -> Option<&StateLog> {
-        let at = self.states.binary_search_by(|log| (**log.lease()).cmp(lease)).ok()?;
+        let at = self.states.binary_search_by(|log| (*log.lease).cmp(lease)).ok()?;
         self.states.get(at)
     }
 }

@@ -22,23 +22,15 @@ pub(super) struct StateChange {
 /// The states of one lease, oldest first. Never empty.
 #[derive(Clone, Debug)]
 pub(super) struct StateLog {
-    lease: Arc<str>,
+    pub(super) lease: Arc<str>,
     /// A slice rather than a vector, so that it has no spare capacity and copies of the history share it.
-    changes: Arc<[StateChange]>,
+    pub(super) changes: Arc<[StateChange]>,
 }
 
 impl StateLog {
     /// The log of a lease that was not observed before.
     pub(super) fn new(lease: Arc<str>, verdict: &Verdict, at: Tick) -> Self {
         Self { lease, changes: [StateChange::new(verdict, at, at)].into() }
-    }
-
-    pub(super) const fn lease(&self) -> &Arc<str> {
-        &self.lease
-    }
-
-    pub(super) fn changes(&self) -> &[StateChange] {
-        &self.changes
     }
 
     pub(super) fn state(&self) -> Option<State> {

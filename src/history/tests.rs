@@ -215,7 +215,7 @@ fn the_memory_of_a_lease_is_bounded() {
     }
     let bytes = |history: &History| {
         // An `Arc` of a slice has two counters of 8 bytes. The name is shared with the snapshot.
-        let of = |log: &StateLog| size_of::<StateLog>() + 16 + size_of_val(log.changes());
+        let of = |log: &StateLog| size_of::<StateLog>() + 16 + size_of_val(&*log.changes);
         history.states.iter().map(of).sum::<usize>() / history.states.len()
     };
     assert_eq!(bytes(&history), 60, "without a state change");

@@ -12,7 +12,6 @@ impl AnomalySet {
         self.0 |= (occurred as u8) << anomaly as u8;
     }
 
-    /// The anomalies in the set.
     pub(super) fn iter(self) -> impl Iterator<Item = Anomaly> {
         Anomaly::ALL.into_iter().filter(move |anomaly| self.0 & (1 << *anomaly as u8) != 0)
     }
@@ -27,6 +26,11 @@ impl AnomalyCounts {
     #[must_use]
     pub fn get(&self, anomaly: Anomaly) -> u64 {
         self.0[anomaly as usize].into()
+    }
+
+    /// The anomalies that have occurred, with their counts.
+    pub fn noticed(&self) -> impl Iterator<Item = (Anomaly, u64)> {
+        Anomaly::ALL.into_iter().map(|anomaly| (anomaly, self.get(anomaly))).filter(|(_, count)| *count > 0)
     }
 
     /// Adds one to the count of an anomaly.

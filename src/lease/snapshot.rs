@@ -59,7 +59,6 @@ pub struct Health {
 }
 
 impl Health {
-    /// The health of a source whose read failed.
     pub(super) fn failed(
         failure: ReadFailure,
         duration: Duration,

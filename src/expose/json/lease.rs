@@ -2,10 +2,10 @@
 
 use serde::Serialize;
 
-use super::values::{AsString, Bounds, CountMap, SignedBounds};
+use super::{AsString, CountMap};
 use crate::lease::{
-    Alert, Anomaly, Authority, AuthorityEvidence, Due, Epoch, HolderToken, Policy, Progress, ProgressEpoch,
-    ProgressState, Reason, RemainingTtl, Sentence, State, Status, StoreTime, Work,
+    Age, Alert, Anomaly, Authority, AuthorityEvidence, Due, Epoch, EventAge, HolderToken, Policy, Progress,
+    ProgressEpoch, ProgressState, Reason, RemainingTtl, Sentence, State, Status, StoreTime, Work,
 };
 
 /// One lease: its state, authority and progress apart, the due work, and the limits by which it was judged.
@@ -25,7 +25,6 @@ pub(super) struct Lease<'a> {
     anomalies_total: CountMap<Anomaly>,
 }
 
-/// Who has the right to act.
 #[derive(Serialize)]
 struct LeaseAuthority<'a> {
     state: AsString<Authority>,
@@ -39,12 +38,11 @@ struct LeaseAuthority<'a> {
     /// `at_time`; `while_present` if the lease lasts as long as its record exists; or null.
     expiry: Option<&'static str>,
     /// The remaining time; negative once the lease has expired.
-    expires_in_seconds: Option<SignedBounds>,
+    expires_in_seconds: Option<Bounds>,
     acquired_at: Option<f64>,
     renewed_at: Option<f64>,
 }
 
-/// Whether work moves.
 #[derive(Serialize)]
 struct LeaseProgress {
     state: AsString<ProgressState>,
@@ -77,9 +75,30 @@ struct Limits {
     cadence_seconds: Option<f64>,
 }
 
+/// Bounds in seconds.
+#[derive(Serialize)]
+struct Bounds {
+    at_least: Option<f64>,
+    at_most: Option<f64>,
+}
+
+impl Bounds {
+    /// The bounds of an age; `None` if nothing is known of it.
+    fn of(EventAge { age, .. }: &EventAge) -> Option<Self> {
+        let at_most = age.upper().map(|upper| upper.as_secs_f64());
+        (*age != Age::UNBOUNDED).then(|| Self { at_least: Some(age.lower().as_secs_f64()), at_most })
+    }
+
+    /// The bounds of a remaining time; negative values are in the past.
+    fn of_micros(at_least: Option<i64>, at_most: i64) -> Self {
+        #[expect(clippy::cast_precision_loss, reason = "the microseconds of 285 years fit into 53 bits")]
+        let seconds = |micros: i64| micros as f64 / 1e6;
+        Self { at_least: at_least.map(seconds), at_most: Some(seconds(at_most)) }
+    }
+}
+
 impl<'a> Lease<'a> {
     pub(super) fn of(status: &'a Status) -> Self {
-        let anomalies = Anomaly::ALL.into_iter().map(|anomaly| (anomaly, status.anomalies.get(anomaly)));
         Self {
             lease: &status.lease,
             state: AsString(status.verdict.state),
@@ -90,7 +109,7 @@ impl<'a> Lease<'a> {
             due: status.evidence().map_or_else(DueWork::default, |evidence| DueWork::of(evidence.due)),
             limits: Limits::of(&status.policy),
             alerts_enabled: status.policy.alerts.iter().map(Alert::as_str).collect(),
-            anomalies_total: CountMap(anomalies.filter(|(_, count)| *count > 0).collect()),
+            anomalies_total: CountMap(status.anomalies.noticed().collect()),
         }
     }
 }
@@ -102,7 +121,7 @@ impl<'a> LeaseAuthority<'a> {
             None | Some(RemainingTtl::NotRecorded) => (None, None),
             Some(RemainingTtl::WhileRecordExists) => (Some("while_present"), None),
             Some(RemainingTtl::Micros { at_least, at_most }) => {
-                (Some("at_time"), Some(SignedBounds::of_micros(at_least, at_most)))
+                (Some("at_time"), Some(Bounds::of_micros(at_least, at_most)))
             }
         };
         Self {

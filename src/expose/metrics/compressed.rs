@@ -23,7 +23,6 @@ pub struct CompressedMetrics {
     exposition: Exposition,
 }
 
-/// The lines of one family.
 #[derive(Clone, Debug)]
 pub(super) struct CompressedFamily {
     /// All blocks in order; `None` if no lease has a line.
@@ -103,7 +102,6 @@ impl Exposition {
     }
 }
 
-/// Writes and compresses the blocks of one reading.
 struct BlockWriter<'a> {
     metrics: &'a SourceMetrics,
     hasher: &'a RandomState,

@@ -13,7 +13,6 @@ pub(super) struct Labels {
 }
 
 impl Labels {
-    /// Escapes the labels of a reading.
     pub(super) fn of(snapshot: &SourceSnapshot) -> Self {
         let mut text = Vec::new();
         text.extend_from_slice(b"{source=\"");
@@ -42,7 +41,6 @@ impl Labels {
         &self.text[self.ends[at]..self.ends[at + 1]]
     }
 
-    /// The labels of consecutive leases.
     pub(super) fn leases(&self, range: &Range<usize>) -> &[u8] {
         &self.text[self.ends[range.start]..self.ends[range.end]]
     }

@@ -25,7 +25,6 @@ pub struct MetricsChunks {
     rest: std::vec::IntoIter<Bytes>,
 }
 
-/// The next lines to write.
 #[derive(Debug, Default)]
 struct Position {
     /// The index of the family. The families of leases come first.

@@ -13,9 +13,7 @@ pub(super) struct AgeScale {
 
 /// The bar of an age: solid up to its lower bound, faint up to its upper bound. Lengths are in percent of the width.
 pub(super) struct AgeBar {
-    /// The end of the solid part.
     pub(super) certain: String,
-    /// The length of the faint part, if there is one.
     pub(super) possible: Option<String>,
     /// Whether the solid part goes on beyond the scale.
     pub(super) overflows: bool,

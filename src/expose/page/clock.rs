@@ -14,12 +14,10 @@ pub struct PageClock {
 }
 
 impl PageClock {
-    /// The time since a snapshot.
     pub(super) const fn since(self, at: Duration) -> Duration {
         self.monotonic.saturating_sub(at)
     }
 
-    /// Both clocks at the time of a snapshot.
     pub(super) fn as_of(self, at: Duration) -> Self {
         Self { unix_seconds: self.unix_seconds - self.since(at).as_secs_f64(), monotonic: at }
     }

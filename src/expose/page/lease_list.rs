@@ -4,8 +4,7 @@ use askama::Template;
 
 use super::super::display_name::DisplayName;
 use super::lease_row::LeaseRow;
-use super::problem_banner::ProblemBanner;
-use super::source::SourceSummary;
+use super::source::{ProblemBanner, SourceSummary};
 use super::view::{Filter, LEASES_PER_PAGE, View};
 use super::{ObservedSource, PageClock, SEVERITY, StateCounts, phrases};
 use crate::expose::severity_key;
@@ -18,14 +17,14 @@ const FOLDED_SOURCES: usize = 6;
 #[derive(Template)]
 #[template(path = "leases.html")]
 pub(super) struct LeaseList {
-    title: String,
+    pub(super) title: String,
     live: String,
     rendered_at: String,
     states: [StateLink; SEVERITY.len()],
     banners: Vec<ProblemBanner>,
     sources: Vec<SourceSummary>,
     /// The source of the filter, if it is not configured.
-    missing_source: Option<String>,
+    pub(super) missing_source: Option<String>,
     leases: Vec<LeaseRow>,
     /// `None` if the filter excludes nothing.
     filtered: Option<FilterSummary>,
@@ -41,7 +40,6 @@ struct StateLink {
     link: String,
 }
 
-/// What the filter excludes.
 struct FilterSummary {
     shown: usize,
     all: usize,
@@ -49,7 +47,6 @@ struct FilterSummary {
     excluded: Option<String>,
 }
 
-/// The position of the page in the list.
 struct Pagination {
     page: usize,
     pages: usize,
@@ -67,11 +64,10 @@ impl LeaseList {
         let leases =
             sources.iter().flat_map(|source| source.snapshot.leases.iter().map(move |status| (source, status)));
         // The counts of the states are those of the leases that the filter shows if another state is selected.
-        let any_state = filter.in_any_state();
         let (mut excluded, mut counts) = (StateCounts::default(), StateCounts::default());
         let mut shown: Vec<(&ObservedSource<'_>, &Status)> = Vec::new();
         for (source, status) in leases {
-            let is_counted = any_state.matches(source.snapshot, status);
+            let is_counted = filter.matches_in_any_state(source.snapshot, status);
             if is_counted {
                 counts.add(status.verdict.state);
             }
@@ -93,7 +89,7 @@ impl LeaseList {
                 state,
                 word: phrases::state(state),
                 count: counts.in_state(state),
-                is_selected: filter.states().contains(&state),
+                is_selected: filter.states.contains(&state),
                 link: filter.toggled(state).link(),
             }),
             banners: ProblemBanner::all_of(sources, page_time),
@@ -112,15 +108,6 @@ impl LeaseList {
                 .collect(),
             pages,
         }
-    }
-
-    pub(super) fn title(&self) -> &str {
-        &self.title
-    }
-
-    /// Whether the source of the filter is configured.
-    pub(super) const fn is_found(&self) -> bool {
-        self.missing_source.is_none()
     }
 
     const fn are_sources_folded(&self) -> bool {

@@ -11,25 +11,25 @@ use super::view::View;
 use super::{ObservedSource, PageClock, phrases};
 use crate::expose::display_name::DisplayName;
 use crate::lease::{
-    Alert, Anomaly, AuthorityEvidence, Due, EventAge, Evidence, Policy, Progress, Readable, SourceSnapshot, Status,
-    StoreTime, Work,
+    Alert, AuthorityEvidence, Due, EventAge, Evidence, Policy, Progress, Readable, SourceSnapshot, Status, StoreTime,
+    Work,
 };
 
 /// The `<main>` of the page of one lease.
 #[derive(Template)]
 #[template(path = "lease.html")]
 pub(super) struct LeasePage {
-    title: String,
+    pub(super) title: String,
     live: String,
     rendered_at: String,
     name: String,
     source_name: String,
     source: Option<SourceSummary>,
     /// `None` if no such lease is known.
-    details: Option<LeaseDetails>,
+    pub(super) details: Option<LeaseDetails>,
 }
 
-struct LeaseDetails {
+pub(super) struct LeaseDetails {
     lease: LeaseRow,
     rule: String,
     advice: Option<Advice>,
@@ -77,15 +77,6 @@ impl LeasePage {
                 timeline: Timeline::of(source.history, &status.lease, &status.verdict, now),
             }),
         }
-    }
-
-    pub(super) fn title(&self) -> &str {
-        &self.title
-    }
-
-    /// Whether the lease is known.
-    pub(super) const fn is_found(&self) -> bool {
-        self.details.is_some()
     }
 }
 
@@ -139,7 +130,6 @@ fn limits(snapshot: &SourceSnapshot, status: &Status) -> Vec<Property> {
 }
 
 fn anomalies(status: &Status) -> Vec<Property> {
-    let counts = Anomaly::ALL.into_iter().map(|anomaly| (anomaly, status.anomalies.get(anomaly)));
-    let noticed = counts.filter(|(_, count)| *count > 0);
+    let noticed = status.anomalies.noticed();
     noticed.map(|(anomaly, count)| Property::new(phrases::anomaly(anomaly), phrases::times(count))).collect()
 }

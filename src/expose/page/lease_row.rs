@@ -9,8 +9,8 @@ use super::timeline::StateDuration;
 use super::view::lease_link;
 use super::{ObservedSource, PageClock, phrases};
 use crate::lease::{
-    Anomaly, Authority, AuthorityEvidence, Due, EventAge, Holder, Progress, ProgressEpoch, Readable, RemainingTtl,
-    State, Status, Truth,
+    Authority, AuthorityEvidence, Due, EventAge, Holder, Progress, ProgressEpoch, Readable, RemainingTtl, State,
+    Status, Truth,
 };
 
 /// One lease: its state and for how long, authority and progress, and the details.
@@ -19,7 +19,6 @@ pub(super) struct LeaseRow {
     pub(super) source: String,
     /// The time of the snapshot, if it is older than the page.
     pub(super) as_of: Option<String>,
-    /// The address of the page of the lease.
     pub(super) link: String,
     pub(super) state: State,
     pub(super) word: &'static str,
@@ -36,7 +35,6 @@ pub(super) struct LeaseRow {
 #[derive(Default)]
 pub(super) struct Fact {
     pub(super) name: &'static str,
-    /// The label value.
     pub(super) state: &'static str,
     /// The age in words; empty if nothing is known.
     pub(super) age: String,
@@ -45,7 +43,6 @@ pub(super) struct Fact {
     pub(super) due: Option<AgeMarker>,
 }
 
-/// A name and a value.
 pub(super) struct Property {
     pub(super) name: &'static str,
     pub(super) value: String,
@@ -209,13 +206,10 @@ fn due(due: &Due) -> String {
 }
 
 fn anomalies(status: &Status) -> Option<String> {
-    let counts = Anomaly::ALL.into_iter().map(|anomaly| (phrases::anomaly(anomaly), status.anomalies.get(anomaly)));
-    let noticed: Vec<_> = counts
-        .filter_map(|(anomaly, count)| match count {
-            0 => None,
-            1 => Some(anomaly.to_owned()),
-            count => Some(format!("{anomaly} ({})", phrases::times(count))),
-        })
-        .collect();
+    let noticed = status.anomalies.noticed().map(|(anomaly, count)| match count {
+        1 => phrases::anomaly(anomaly).to_owned(),
+        _ => format!("{} ({})", phrases::anomaly(anomaly), phrases::times(count)),
+    });
+    let noticed: Vec<_> = noticed.collect();
     (!noticed.is_empty()).then(|| noticed.join("; "))
 }

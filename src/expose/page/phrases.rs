@@ -7,7 +7,6 @@ use crate::lease::{Age, AgeSource, Anomaly, EventAge, LeaseKind, Readable, Reaso
 /// The text for an age of which nothing is known.
 pub(super) const NOT_KNOWN: &str = "not known";
 
-/// A state.
 pub(super) const fn state(state: State) -> &'static str {
     match state {
         State::NoLeader => "no leader",
@@ -28,7 +27,6 @@ pub(super) const fn fault(fault: RecordFault) -> &'static str {
     }
 }
 
-/// An anomaly.
 pub(super) const fn anomaly(anomaly: Anomaly) -> &'static str {
     match anomaly {
         Anomaly::EpochRegressed => "epoch went backwards",
@@ -81,7 +79,6 @@ pub(super) fn some_of(names: &[String], at_most: usize) -> String {
     }
 }
 
-/// A number of occurrences.
 pub(super) fn times(number: u64) -> String {
     match number {
         1 => "once".to_owned(),
@@ -89,7 +86,6 @@ pub(super) fn times(number: u64) -> String {
     }
 }
 
-/// How an age is known.
 pub(super) const fn age_source(source: AgeSource) -> &'static str {
     match source {
         AgeSource::StoredTime => "a time in the store",

@@ -19,7 +19,6 @@ const SPANS: [(u64, &str); 6] = [
 /// The largest number of entries in the list.
 const MAX_ENTRIES: usize = 16;
 
-/// How long a lease has been in its state.
 pub(super) struct StateDuration {
     /// For example `7m12s`, or `≥ 7m12s` if it may have been longer.
     pub(super) duration: String,
@@ -27,7 +26,6 @@ pub(super) struct StateDuration {
     pub(super) start: String,
 }
 
-/// The states of a lease over time.
 pub(super) struct Timeline {
     /// Since when the state lasts, and what is known of the time before, as sentences.
     pub(super) since: String,
@@ -54,7 +52,6 @@ pub(super) struct Segment {
     pub(super) height: u8,
 }
 
-/// An entry of the list.
 pub(super) struct TimelineEntry {
     pub(super) class: &'static str,
     pub(super) from: String,

@@ -31,15 +31,15 @@ pub enum View {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Filter {
     /// The states to show, in the order of [`SEVERITY`]; empty for all.
-    states: Vec<State>,
+    pub(super) states: Vec<State>,
     /// The source to show; empty for all.
-    source: String,
+    pub(super) source: String,
     /// A text that names, reasons or holders must contain; empty for all.
-    text: String,
+    pub(super) text: String,
     /// The page, from 0.
     page: usize,
     /// Parts of the address that have no meaning. They do not restrict the view; the page lists them.
-    ignored: BTreeSet<&'static str>,
+    pub(super) ignored: BTreeSet<&'static str>,
 }
 
 impl View {
@@ -66,7 +66,7 @@ impl View {
     #[must_use]
     pub fn source(&self) -> Option<&str> {
         match self {
-            Self::List(filter) => Some(filter.source()).filter(|source| !source.is_empty()),
+            Self::List(filter) => Some(&*filter.source).filter(|source| !source.is_empty()),
             Self::Lease { source, .. } => Some(source),
         }
     }
@@ -80,7 +80,6 @@ impl View {
     }
 }
 
-/// The address of the page of a lease.
 pub(super) fn lease_link(source: &str, lease: &str) -> String {
     link("lease", source, lease)
 }
@@ -117,32 +116,9 @@ impl Filter {
         filter
     }
 
-    /// The same without the ignored parts, which no link contains.
-    #[cfg(test)]
-    pub(super) fn understood(self) -> Self {
-        Self { ignored: BTreeSet::new(), ..self }
-    }
-
-    /// The kinds of ignored parts of the address.
-    pub(super) const fn ignored(&self) -> &BTreeSet<&'static str> {
-        &self.ignored
-    }
-
     /// Whether the filter can exclude any lease.
     pub(super) fn is_restrictive(&self) -> bool {
         !(self.states.is_empty() && self.source.is_empty() && self.text.is_empty())
-    }
-
-    pub(super) fn states(&self) -> &[State] {
-        &self.states
-    }
-
-    pub(super) fn source(&self) -> &str {
-        &self.source
-    }
-
-    pub(super) fn text(&self) -> &str {
-        &self.text
     }
 
     /// Whether the filter includes this source.
@@ -162,11 +138,9 @@ impl Filter {
         (self.page.min(pages - 1), pages)
     }
 
-    /// Whether a lease passes the filter.
-    pub(super) fn matches(&self, snapshot: &SourceSnapshot, status: &Status) -> bool {
-        self.matches_state(status)
-            && self.includes_source(snapshot)
-            && (self.text.is_empty() || self.matches_text(snapshot, status))
+    /// Whether a lease passes the filter, apart from its state.
+    pub(super) fn matches_in_any_state(&self, snapshot: &SourceSnapshot, status: &Status) -> bool {
+        self.includes_source(snapshot) && (self.text.is_empty() || self.matches_text(snapshot, status))
     }
 
     /// Whether the state of a lease passes the filter.
@@ -207,11 +181,6 @@ impl Filter {
         Self { states: SEVERITY.into_iter().filter(selected).collect(), page: 0, ..self.clone() }
     }
 
-    /// The same filter for all states.
-    pub(super) fn in_any_state(&self) -> Self {
-        Self { states: Vec::new(), ..self.clone() }
-    }
-
     /// The same filter at another page, from 0.
     pub(super) fn at_page(&self, page: usize) -> Self {
         Self { page, ..self.clone() }
@@ -246,7 +215,7 @@ mod tests {
             ("source=a%00b", "?source=a%EF%BF%BDb"),
         ] {
             assert_eq!(filter(query).link(), link, "{query}");
-            let understood = filter(query).understood();
+            let understood = Filter { ignored: BTreeSet::new(), ..filter(query) };
             assert_eq!(filter(&link[1..]), understood, "{query}");
         }
     }
@@ -266,7 +235,9 @@ mod tests {
             let filter = filter(query);
             let leases =
                 snapshots.iter().flat_map(|snapshot| snapshot.leases.iter().map(move |lease| (snapshot, lease)));
-            let matching = leases.filter(|(snapshot, lease)| filter.matches(snapshot, lease));
+            let matching = leases.filter(|(snapshot, lease)| {
+                filter.matches_state(lease) && filter.matches_in_any_state(snapshot, lease)
+            });
             matching.map(|(_, lease)| lease.lease.to_string()).collect()
         };
         let all = matching("").len();

@@ -53,7 +53,6 @@ pub(super) struct AuthorityTracker {
     persistent: bool,
 }
 
-/// What the current reading shows of the authority.
 pub(super) struct AuthorityUpdate {
     pub(super) evidence: AuthorityEvidence,
     /// Whether the acquisition is the one of the reading before.
@@ -62,7 +61,6 @@ pub(super) struct AuthorityUpdate {
     pub(super) renewed: bool,
 }
 
-/// What the current reading shows of the acquisition and the renewals.
 struct Renewals {
     acquired: EventAge,
     renewed_at: EventAge,

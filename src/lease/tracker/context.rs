@@ -31,7 +31,6 @@ pub(super) struct RecordContext<'a> {
 /// The time between the current reading of a lease and the one before it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ObservationWindow {
-    /// The current reading.
     pub(super) current: ReadInterval,
     /// The last reading in which the lease was observed, if there is one.
     pub(super) previous: Option<ReadInterval>,

@@ -46,7 +46,6 @@ impl<K> Default for EventTracker<K> {
 }
 
 impl<K: PartialEq> EventTracker<K> {
-    /// The key of the last event, if there is one.
     pub(super) fn last(&self) -> Option<&K> {
         self.0.as_ref().map(|event| &event.key)
     }
@@ -99,7 +98,6 @@ pub(super) struct LatestTime {
 }
 
 impl LatestTime {
-    /// Tracks the latest time of the current reading.
     pub(super) fn track(&mut self, time: Option<StoreTime>, stored: StoredTime) -> EventUpdate {
         let before = std::mem::replace(&mut self.time, time);
         let in_future = stored == StoredTime::Future;

@@ -22,7 +22,6 @@ use source::RecordState;
 
 pub use source::SourceTracker;
 
-/// Tracks the authority and the progress of one lease.
 #[derive(Clone, Debug, Default)]
 struct LeaseTracker {
     /// The last reading in which the lease was observed.
@@ -65,7 +64,6 @@ impl LeaseTracker {
     }
 }
 
-/// The due work of a record.
 fn due(lease: &RecordContext<'_>) -> Due {
     let oldest_at = lease.record.oldest_due_at;
     let oldest = oldest_at.map(|_| lease.stored_time(oldest_at).event_age());

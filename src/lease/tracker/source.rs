@@ -151,7 +151,6 @@ impl SourceTracker {
         SourceEvidence { leases, leases_read, rejected }
     }
 
-    /// Adds the leases of a reading that are not tracked yet.
     fn add_leases(&mut self, accepted: &[LeaseRecord], rejections: &Rejections<'_>) {
         let mut tracked = self.leases.keys().peekable();
         let mut added: Vec<Arc<str>> = Vec::new();
@@ -189,7 +188,6 @@ impl SourceTracker {
     }
 }
 
-/// The records of each lease, by name.
 fn by_lease(records: &[LeaseRecord]) -> impl Iterator<Item = (&Arc<str>, &[LeaseRecord])> {
     let groups = records.chunk_by(|one, other| one.lease == other.lease);
     groups.filter_map(|group| Some((group.first()?.lease.as_ref()?, group)))
@@ -197,15 +195,12 @@ fn by_lease(records: &[LeaseRecord]) -> impl Iterator<Item = (&Arc<str>, &[Lease
 
 /// The record of one lease in a reading.
 pub(super) enum RecordState<'a> {
-    /// There is no record.
     Absent,
-    /// There is a record.
     Present {
         record: Cow<'a, LeaseRecord>,
         /// In a registry, the holders of the other records that have not certainly expired.
         other_holders: Vec<&'a str>,
     },
-    /// There is a record that cannot be used.
     Unusable(ObservationFailure),
 }
 
