@@ -39,7 +39,7 @@ use super::terminal::{ProgressLine, supports_colour};
 use super::{Failure, sources};
 use crate::lease::State;
 use crate::log;
-use crate::web::Settings;
+use crate::web::{Listener, Settings};
 use lease_protocol::StoreAddress;
 
 use environment::DemoEnvironment;
@@ -163,7 +163,8 @@ async fn show(arguments: &Arguments, output: Output<impl Write>, stop: Cancellat
     let exporter = Exporter::new(observer.clone())?;
     // A token apart from `stop`: if the server ends before `close` is cancelled, that is a failure.
     let close = CancellationToken::new();
-    let mut server = tokio::spawn(serve(listener, Arc::new(exporter), Settings::default(), close.clone()));
+    let mut server =
+        tokio::spawn(serve(Listener::Tcp(listener), Arc::new(exporter), Settings::default(), close.clone()));
     let schedulers = SchedulerPair::start(environment.store(), speed, config.token_key.as_ref())?;
     let producer = WorkProducer::start(environment.store().clone(), speed)?;
     let setup =

@@ -6,9 +6,10 @@ use bytes::Bytes;
 use tokio::time::Instant;
 
 use super::Failure;
+use crate::expose::{Encoding, Format};
 use crate::observer::{CachedReading, EncodedText, NotConfigured, Observer, PartialView, SourceSelection, WaitLimit};
 use crate::self_metrics::SelfMetrics;
-use crate::web::{Content, Scrape};
+use crate::web::Content;
 
 /// The content that the exporter serves: its sources and its own metrics.
 #[derive(Debug)]
@@ -46,8 +47,13 @@ impl Content for Exporter {
         self.observer().select(sources).map(drop)
     }
 
-    async fn metrics(&self, scrape: Scrape, deadline: Instant) -> Result<EncodedText, NotConfigured> {
-        let Scrape { sources, format, encoding } = scrape;
+    async fn metrics(
+        &self,
+        sources: SourceSelection,
+        format: Format,
+        encoding: Encoding,
+        deadline: Instant,
+    ) -> Result<EncodedText, NotConfigured> {
         let observer = self.observer().select(&sources)?;
         let observed = observer.observe(deadline).await;
         let rest = vec![self.self_metrics.text(format).into(), Bytes::from_static(format.end().as_bytes())];

@@ -106,14 +106,14 @@ impl Socket {
             Self::Tcp(socket) => {
                 socket.set_nonblocking(true)?;
                 info!(target: log::OPERATION, address = %socket.local_addr()?, "listening");
-                Ok(tokio::net::TcpListener::from_std(socket)?.into())
+                Ok(web::Listener::Tcp(tokio::net::TcpListener::from_std(socket)?))
             }
             Self::Unix(socket) => {
                 socket.set_nonblocking(true)?;
                 let address = socket.local_addr()?;
                 let path = address.as_pathname().map_or("(unnamed)".into(), |path| path.to_string_lossy());
                 info!(target: log::OPERATION, address = %format_args!("unix:{path}"), "listening");
-                Ok(tokio::net::UnixListener::from_std(socket)?.into())
+                Ok(web::Listener::Unix(tokio::net::UnixListener::from_std(socket)?))
             }
         }
     }

@@ -101,7 +101,7 @@ impl ConfigReloader {
             let reloaded = self.reload(exporter).await;
             manager.ready();
             if let Some(request) = request {
-                request.respond(reloaded);
+                let _ = request.send(reloaded);
             }
         }
     }

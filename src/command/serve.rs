@@ -210,13 +210,13 @@ pub(super) fn block_on<T>(command: impl Future<Output = T>) -> Result<T, Failure
 
 /// Serves an exporter without authentication until shutdown.
 pub(super) async fn serve(
-    listener: impl Into<Listener>,
+    listener: Listener,
     exporter: Arc<Exporter>,
     settings: Settings,
     shutdown: CancellationToken,
 ) {
     let authenticator = Authenticator::unrestricted(Router::new(exporter, settings));
-    web::serve(vec![listener.into()], Arc::new(authenticator), Limits::default(), shutdown).await;
+    web::serve(vec![listener], Arc::new(authenticator), Limits::default(), shutdown).await;
 }
 
 #[cfg(test)]

@@ -23,8 +23,6 @@ const PUBLIC_PATHS: [&str; 2] = ["/-/healthy", "/-/ready"];
 pub struct Authenticator<C> {
     router: Router<C>,
     watcher: Option<Arc<WebConfigWatcher>>,
-    /// The configuration without a watcher: no restrictions.
-    unrestricted: Arc<WebConfig>,
     basic_auth: BasicAuth,
     bucket: Mutex<Option<TokenBucket>>,
 }
@@ -39,24 +37,19 @@ impl<C: Content> Authenticator<C> {
     /// Accepts all requests.
     #[must_use]
     pub fn unrestricted(router: Router<C>) -> Self {
-        Self::new(router, None, [0; 32])
+        Self { router, watcher: None, basic_auth: BasicAuth::new([0; 32]), bucket: Mutex::default() }
     }
 
     /// Follows a web configuration file. The key must be random and secret.
     #[must_use]
     pub fn watching(router: Router<C>, watcher: Arc<WebConfigWatcher>, key: [u8; 32]) -> Self {
-        Self::new(router, Some(watcher), key)
-    }
-
-    fn new(router: Router<C>, watcher: Option<Arc<WebConfigWatcher>>, key: [u8; 32]) -> Self {
-        let basic_auth = BasicAuth::new(key);
-        Self { router, watcher, unrestricted: Arc::default(), basic_auth, bucket: Mutex::default() }
+        Self { router, watcher: Some(watcher), basic_auth: BasicAuth::new(key), bucket: Mutex::default() }
     }
 
     /// The web configuration in effect.
     pub(super) async fn config(&self) -> Arc<WebConfig> {
         match &self.watcher {
-            None => Arc::clone(&self.unrestricted),
+            None => Arc::default(),
             Some(watcher) => watcher.current().await,
         }
     }

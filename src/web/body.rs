@@ -2,7 +2,6 @@
 
 use std::collections::VecDeque;
 use std::convert::Infallible;
-use std::fmt;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -17,33 +16,19 @@ use crate::observer::{LazyText, Retained};
 #[derive(Debug)]
 pub struct ResponseBody {
     chunks: Chunks,
-    /// The memory that a lazy body keeps alive until it is sent.
-    retained: Vec<Retained>,
-    grant: ResponseGrant,
+    grant: Option<ResponseGrant>,
     _send_guard: Option<SendGuard>,
 }
 
+#[derive(Debug)]
 enum Chunks {
     /// All chunks, and the number of bytes left.
     Ready(VecDeque<Bytes>, u64),
     /// Each chunk is made when it is sent, so the total length is not known.
-    Lazy(Box<dyn Iterator<Item = Bytes> + Send>),
-}
-
-impl fmt::Debug for Chunks {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Ready(chunks, left) => f.debug_tuple("Ready").field(&chunks.len()).field(left).finish(),
-            Self::Lazy(_) => f.debug_tuple("Lazy").finish_non_exhaustive(),
-        }
-    }
+    Lazy(LazyText),
 }
 
 impl ResponseBody {
-    fn new(chunks: Chunks, retained: Vec<Retained>) -> Self {
-        Self { chunks, retained, grant: ResponseGrant::default(), _send_guard: None }
-    }
-
     /// The memory that the body keeps alive until it is sent.
     pub(super) fn retained(&self) -> Vec<Retained> {
         match &self.chunks {
@@ -51,34 +36,33 @@ impl ResponseBody {
                 let retained = |chunk: &Bytes| Retained { id: chunk.as_ptr().addr(), bytes: chunk.len() as u64 };
                 chunks.iter().map(retained).collect()
             }
-            Chunks::Lazy(_) => self.retained.clone(),
+            Chunks::Lazy(text) => text.retained.clone(),
         }
     }
 
     /// Adds the grant for the memory that the body retains.
-    pub(super) fn with_grant(self, grant: ResponseGrant) -> Self {
+    pub(super) fn with_grant(self, grant: Option<ResponseGrant>) -> Self {
         Self { grant, ..self }
     }
 
     /// Binds the body to the connection that sends it.
     pub(super) fn with_slot(mut self, slot: &Arc<ConnectionSlot>, accepted: bool) -> Self {
-        let grant = std::mem::take(&mut self.grant);
+        let grant = self.grant.take();
         Self { _send_guard: Some(SendGuard { slot: Arc::clone(slot), grant, accepted }), ..self }
     }
 
     /// The number of bytes left to send, if known.
-    #[must_use]
-    pub const fn len(&self) -> Option<u64> {
+    pub(super) const fn len(&self) -> Option<u64> {
         match &self.chunks {
             Chunks::Ready(_, left) => Some(*left),
             Chunks::Lazy(_) => None,
         }
     }
+}
 
-    /// Whether it is known that nothing is left to send.
-    #[must_use]
-    pub const fn is_empty(&self) -> bool {
-        matches!(self.len(), Some(0))
+impl From<Chunks> for ResponseBody {
+    fn from(chunks: Chunks) -> Self {
+        Self { chunks, grant: None, _send_guard: None }
     }
 }
 
@@ -87,13 +71,13 @@ impl From<Vec<Bytes>> for ResponseBody {
         let left = chunks.iter().map(|chunk| chunk.len() as u64).sum();
         // Empty frames would be useless.
         let chunks = chunks.into_iter().filter(|chunk| !chunk.is_empty()).collect();
-        Self::new(Chunks::Ready(chunks, left), Vec::new())
+        Chunks::Ready(chunks, left).into()
     }
 }
 
 impl From<LazyText> for ResponseBody {
-    fn from(LazyText { pieces, retained }: LazyText) -> Self {
-        Self::new(Chunks::Lazy(pieces), retained)
+    fn from(text: LazyText) -> Self {
+        Chunks::Lazy(text).into()
     }
 }
 
@@ -118,13 +102,13 @@ impl Body for ResponseBody {
                 chunk
             }
             // In chunked encoding, an empty chunk ends the body.
-            Chunks::Lazy(chunks) => chunks.find(|chunk| !chunk.is_empty()),
+            Chunks::Lazy(text) => text.pieces.find(|chunk| !chunk.is_empty()),
         };
         Poll::Ready(chunk.map(|chunk| Ok(Frame::data(chunk))))
     }
 
     fn is_end_stream(&self) -> bool {
-        self.is_empty()
+        self.len() == Some(0)
     }
 
     fn size_hint(&self) -> SizeHint {
@@ -151,7 +135,7 @@ mod tests {
         let of_body = Arc::clone(&reading);
         let made = (0..3).map(move |at| Bytes::from_static(of_body[at].as_bytes()));
         let body = ResponseBody::from(LazyText { pieces: Box::new(made), retained: vec![retained] });
-        assert_eq!((body.len(), body.is_empty(), body.size_hint().exact()), (None, false, None));
+        assert_eq!((body.len(), body.is_end_stream(), body.size_hint().exact()), (None, false, None));
         assert_eq!(body.retained(), [retained]);
         assert_eq!(pieces(body).await.concat(), b"first\nsecond\n");
         assert_eq!(Arc::strong_count(&reading), 1, "it is let go");

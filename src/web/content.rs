@@ -7,17 +7,6 @@ use tokio::time::Instant;
 use crate::expose::{Encoding, Format};
 use crate::observer::{CachedReading, EncodedText, NotConfigured, PartialView, SourceSelection, WaitLimit};
 
-/// The parameters of a scrape.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Scrape {
-    /// The sources to read.
-    pub sources: SourceSelection,
-    /// The format of the response.
-    pub format: Format,
-    /// The compression of the response.
-    pub encoding: Encoding,
-}
-
 /// What the server serves. Methods with a deadline read the selected sources until then at most.
 pub trait Content: Send + Sync + 'static {
     /// Checks that these sources are configured, without reading them.
@@ -29,7 +18,9 @@ pub trait Content: Send + Sync + 'static {
     /// The metrics.
     fn metrics(
         &self,
-        scrape: Scrape,
+        sources: SourceSelection,
+        format: Format,
+        encoding: Encoding,
         deadline: Instant,
     ) -> impl Future<Output = Result<EncodedText, NotConfigured>> + Send;
 

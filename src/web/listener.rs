@@ -64,18 +64,6 @@ impl Listener {
     }
 }
 
-impl From<TcpListener> for Listener {
-    fn from(listener: TcpListener) -> Self {
-        Self::Tcp(listener)
-    }
-}
-
-impl From<UnixListener> for Listener {
-    fn from(listener: UnixListener) -> Self {
-        Self::Unix(listener)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -84,7 +72,7 @@ mod tests {
     async fn an_accepted_connection_has_the_options_of_its_listener_and_its_peer() {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let client = std::net::TcpStream::connect(listener.local_addr().unwrap()).unwrap();
-        let listener = Listener::from(listener);
+        let listener = Listener::Tcp(listener);
         listener.set_options();
         let late = std::net::TcpStream::connect(client.peer_addr().unwrap()).unwrap();
         for _ in [&client, &late] {

@@ -51,7 +51,7 @@ mod tests;
 
 pub use authenticator::Authenticator;
 pub use body::ResponseBody;
-pub use content::{Content, Scrape};
+pub use content::Content;
 pub use limits::Limits;
 pub use listener::Listener;
 pub use reload::{ReloadRequest, ReloadResult, Reloader};

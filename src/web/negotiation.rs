@@ -8,23 +8,16 @@ use hyper::header::{ACCEPT, ACCEPT_ENCODING};
 use super::accept_header::{Member, Quality, members};
 use crate::expose::{Encoding, Format};
 
-/// A format of the metrics with its media type.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct MediaType {
-    pub(super) format: Format,
-    pub(super) content_type: &'static str,
-}
-
-/// The format that the client prefers: by quality, then by how exactly it is named, then by order. A client that accepts
+/// The format that the client prefers, with its media type: by quality, then by how exactly it is named, then by order. A client that accepts
 /// neither format gets text format 0.0.4, as from other exporters, and never an error.
-pub(super) fn metrics_format(headers: &HeaderMap) -> MediaType {
+pub(super) fn metrics_format(headers: &HeaderMap) -> (Format, &'static str) {
     let members = members(headers, &ACCEPT).unwrap_or_default();
     let preferences = Format::ALL.into_iter().filter_map(|format| Some((preference(&members, format)?, format)));
     match preferences.max_by_key(|(preference, format)| (*preference, *format == Format::Text)) {
-        Some((Preference { position: Reverse(at), .. }, Format::OpenMetrics)) => {
-            MediaType { format: Format::OpenMetrics, content_type: open_metrics(&members[at]) }
+        Some((Preference { position: Reverse(at), .. }, format @ Format::OpenMetrics)) => {
+            (format, open_metrics(&members[at]))
         }
-        _ => MediaType { format: Format::Text, content_type: Format::Text.content_type() },
+        _ => (Format::Text, Format::Text.content_type()),
     }
 }
 

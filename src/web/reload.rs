@@ -22,16 +22,8 @@ pub enum ReloadResult {
     WebConfigRejected,
 }
 
-/// A request to reload the configuration, whose client waits for the result.
-#[derive(Debug)]
-pub struct ReloadRequest(oneshot::Sender<ReloadResult>);
-
-impl ReloadRequest {
-    /// Sends the result to the client, if it still waits.
-    pub fn respond(self, result: ReloadResult) {
-        let _ = self.0.send(result);
-    }
-}
+/// A request to reload the configuration: the sender of the result. Sending fails if the client no longer waits.
+pub type ReloadRequest = oneshot::Sender<ReloadResult>;
 
 /// Requests reloads of the configuration.
 #[derive(Clone, Debug)]
@@ -48,7 +40,7 @@ impl Reloader {
     /// Returns `None` if too many requests wait.
     async fn reload(&self) -> Option<ReloadResult> {
         let (sender, receiver) = oneshot::channel();
-        self.0.try_send(ReloadRequest(sender)).ok()?;
+        self.0.try_send(sender).ok()?;
         receiver.await.ok()
     }
 }

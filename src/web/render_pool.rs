@@ -26,13 +26,6 @@ impl RenderPool {
         });
         task.await.ok()
     }
-
-    /// Blocks all renderings while the permit exists.
-    #[cfg(test)]
-    pub(super) async fn all_permits(&self) -> tokio::sync::OwnedSemaphorePermit {
-        let all = u32::try_from(self.0.available_permits()).unwrap();
-        Arc::clone(&self.0).acquire_many_owned(all).await.unwrap()
-    }
 }
 
 #[cfg(test)]
@@ -40,6 +33,14 @@ mod tests {
     use std::sync::atomic::{AtomicUsize, Ordering};
 
     use super::*;
+
+    impl RenderPool {
+        /// Blocks all renderings while the permit exists.
+        pub(in crate::web) async fn all_permits(&self) -> tokio::sync::OwnedSemaphorePermit {
+            let all = u32::try_from(self.0.available_permits()).unwrap();
+            Arc::clone(&self.0).acquire_many_owned(all).await.unwrap()
+        }
+    }
 
     #[tokio::test]
     async fn renderings_run_up_to_the_limit_at_once_and_a_panic_returns_its_permit() {

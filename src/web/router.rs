@@ -9,7 +9,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::{Instant, timeout_at};
 
 use super::connection::ConnectionSlot;
-use super::content::{Content, Scrape};
+use super::content::Content;
 use super::fragment::{Fragment, FragmentCache};
 use super::negotiation::{encoding, metrics_format};
 use super::probe;
@@ -17,7 +17,7 @@ use super::reload::{self, Reloader};
 use super::render_pool::RenderPool;
 use super::response::{self, Response};
 use super::route::{Resource, Route, lease_name, selected_sources};
-use super::scrape_timeout::ScrapeTimeout;
+use super::scrape_timeout::scrape_timeout;
 use crate::clock;
 use crate::expose::page::{ObservedSource, PageClock, RenderedPage, View};
 use crate::expose::{Encoding, json, page};
@@ -54,13 +54,11 @@ impl Default for Settings {
 #[derive(Debug)]
 pub struct Router<C> {
     content: Arc<C>,
-    telemetry_path: String,
-    scrape_timeout: ScrapeTimeout,
+    settings: Settings,
     requests: Option<Arc<Semaphore>>,
-    probes: bool,
     reloader: Option<Reloader>,
     fragments: FragmentCache,
-    render_pool: RenderPool,
+    pub(super) render_pool: RenderPool,
 }
 
 /// A request for a resource.
@@ -76,13 +74,11 @@ impl<C: Content> Router<C> {
     /// A router that serves this content.
     #[must_use]
     pub fn new(content: Arc<C>, settings: Settings) -> Self {
-        let Settings { telemetry_path, max_requests, default_timeout, max_timeout, probes } = settings;
+        let max_requests = settings.max_requests.min(Semaphore::MAX_PERMITS);
         Self {
             content,
-            telemetry_path,
-            scrape_timeout: ScrapeTimeout { default: default_timeout, max: max_timeout },
-            requests: (max_requests > 0).then(|| Arc::new(Semaphore::new(max_requests.min(Semaphore::MAX_PERMITS)))),
-            probes,
+            settings,
+            requests: (max_requests > 0).then(|| Arc::new(Semaphore::new(max_requests))),
             reloader: None,
             fragments: FragmentCache::default(),
             render_pool: RenderPool::default(),
@@ -95,14 +91,9 @@ impl<C: Content> Router<C> {
         Self { reloader: Some(reloader), ..self }
     }
 
-    #[cfg(test)]
-    pub(super) fn render_pool(&self) -> RenderPool {
-        self.render_pool.clone()
-    }
-
     /// Whether this is the path of a probe.
     pub(super) fn is_probe(&self, path: &str) -> bool {
-        self.probes && matches!(Route::of(path, &self.telemetry_path), Some(Route::Probe(_)))
+        self.settings.probes && matches!(Route::of(path, &self.settings.telemetry_path), Some(Route::Probe(_)))
     }
 
     /// Responds to an authorized request. Its body is not read.
@@ -111,8 +102,8 @@ impl<C: Content> Router<C> {
         if path == reload::PATH {
             return reload::respond(self.reloader.as_ref(), method, headers).await;
         }
-        let Some(route) = Route::of(path, &self.telemetry_path) else { return response::not_found() };
-        if matches!(route, Route::Probe(_)) && !self.probes {
+        let Some(route) = Route::of(path, &self.settings.telemetry_path) else { return response::not_found() };
+        if matches!(route, Route::Probe(_)) && !self.settings.probes {
             return response::not_found();
         }
         if !matches!(*method, Method::GET | Method::HEAD) {
@@ -130,7 +121,7 @@ impl<C: Content> Router<C> {
             headers,
             query: request.uri().query().unwrap_or_default(),
             encoding: encoding(headers),
-            deadline: Instant::now() + self.scrape_timeout.of(headers),
+            deadline: self.deadline(headers),
         };
         let head = if *method == Method::HEAD { self.head(&request) } else { None };
         let response = match head {
@@ -180,7 +171,7 @@ impl<C: Content> Router<C> {
         let empty = EncodedText::Plain(Vec::new());
         let (sources, response) = match request.resource {
             Resource::Metrics => {
-                let content_type = metrics_format(request.headers).content_type;
+                let (_, content_type) = metrics_format(request.headers);
                 (selected_sources(request.query), response::metrics(content_type, empty))
             }
             Resource::LeasesJson => (selected_sources(request.query), response::json(empty)),
@@ -193,11 +184,10 @@ impl<C: Content> Router<C> {
     }
 
     async fn metrics(&self, request: &ResourceRequest<'_>) -> Result<Response, RequestError> {
-        let media_type = metrics_format(request.headers);
-        let (sources, encoding) = (selected_sources(request.query), request.encoding);
-        let scrape = Scrape { sources, format: media_type.format, encoding };
-        let body = self.content.metrics(scrape, request.deadline).await?;
-        Ok(response::metrics(media_type.content_type, body))
+        let (format, content_type) = metrics_format(request.headers);
+        let sources = selected_sources(request.query);
+        let body = self.content.metrics(sources, format, request.encoding, request.deadline).await?;
+        Ok(response::metrics(content_type, body))
     }
 
     async fn leases_json(&self, request: &ResourceRequest<'_>) -> Result<Response, RequestError> {
@@ -220,7 +210,7 @@ impl<C: Content> Router<C> {
     async fn page(&self, view: View, request: &ResourceRequest<'_>) -> Result<Response, RequestError> {
         let partial_views = self.partial_views(&view, WaitLimit::LastReadDuration, request.deadline).await;
         let (sources, telemetry_path, encoding) =
-            (self.content.sources(), self.telemetry_path.clone(), request.encoding);
+            (self.content.sources(), self.settings.telemetry_path.clone(), request.encoding);
         self.render(move || {
             let page = page::render(&view, &page_sources(&partial_views), &sources, now(), &telemetry_path);
             page.map(|RenderedPage { html, found }| {
@@ -261,8 +251,11 @@ impl<C: Content> Router<C> {
 
     async fn probe(&self, name: &str, headers: &HeaderMap) -> Response {
         let Some((source, lease)) = lease_name(name) else { return response::not_found() };
-        let deadline = Instant::now() + self.scrape_timeout.of(headers);
-        probe::respond(&*self.content, source, &lease, deadline).await
+        probe::respond(&*self.content, source, &lease, self.deadline(headers)).await
+    }
+
+    fn deadline(&self, headers: &HeaderMap) -> Instant {
+        Instant::now() + scrape_timeout(headers, self.settings.default_timeout, self.settings.max_timeout)
     }
 
     /// A permit to read sources, or `None` if there is no limit.

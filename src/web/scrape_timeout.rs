@@ -10,29 +10,20 @@ const HEADER: &str = "x-prometheus-scrape-timeout-seconds";
 /// The time that is left for sending the response, in seconds.
 const RESERVE: f64 = 0.5;
 
-/// How long sources are read for a request.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct ScrapeTimeout {
-    /// For requests without a valid header.
-    pub(super) default: Duration,
-    pub(super) max: Duration,
-}
-
-impl ScrapeTimeout {
-    /// The scrape timeout of the request less half a second, but at least half of it.
-    pub(super) fn of(self, headers: &HeaderMap) -> Duration {
-        let seconds = headers
-            .get(HEADER)
-            .and_then(|value| value.to_str().ok())
-            .and_then(|value| value.trim().parse::<f64>().ok())
-            .filter(|seconds| seconds.is_finite() && *seconds > 0.0);
-        let timeout = match seconds {
-            // A value too large for a Duration is above any maximum.
-            Some(seconds) => Duration::try_from_secs_f64((seconds - RESERVE).max(seconds / 2.0)).unwrap_or(self.max),
-            None => self.default,
-        };
-        timeout.min(self.max)
-    }
+/// How long sources are read for a request: its scrape timeout less half a second, but at least half of it. The default is
+/// for requests without a valid header.
+pub(super) fn scrape_timeout(headers: &HeaderMap, default: Duration, max: Duration) -> Duration {
+    let seconds = headers
+        .get(HEADER)
+        .and_then(|value| value.to_str().ok())
+        .and_then(|value| value.trim().parse::<f64>().ok())
+        .filter(|seconds| seconds.is_finite() && *seconds > 0.0);
+    let timeout = match seconds {
+        // A value too large for a Duration is above any maximum.
+        Some(seconds) => Duration::try_from_secs_f64((seconds - RESERVE).max(seconds / 2.0)).unwrap_or(max),
+        None => default,
+    };
+    timeout.min(max)
 }
 
 #[cfg(test)]
@@ -43,7 +34,7 @@ mod tests {
 
     #[test]
     fn the_timeout_is_the_scrape_timeout_less_a_reserve_or_the_default() {
-        let timeout = ScrapeTimeout { default: Duration::from_secs(10), max: Duration::from_secs(60) };
+        let (default, max) = (Duration::from_secs(10), Duration::from_secs(60));
         for (header, millis) in [
             (None, 10_000),
             (Some("10"), 9_500),
@@ -67,15 +58,15 @@ mod tests {
             if let Some(header) = header {
                 headers.insert(HEADER, HeaderValue::from_static(header));
             }
-            assert_eq!(timeout.of(&headers).as_millis(), millis, "{header:?}");
+            assert_eq!(scrape_timeout(&headers, default, max).as_millis(), millis, "{header:?}");
         }
     }
 
     #[test]
     fn a_header_that_is_not_text_is_ignored_and_the_maximum_applies_to_the_default() {
-        let timeout = ScrapeTimeout { default: Duration::from_secs(10), max: Duration::from_secs(2) };
+        let (default, max) = (Duration::from_secs(10), Duration::from_secs(2));
         let mut headers = HeaderMap::new();
         headers.insert(HEADER, HeaderValue::from_bytes(b"\xff1").unwrap());
-        assert_eq!(timeout.of(&headers), Duration::from_secs(2));
+        assert_eq!(scrape_timeout(&headers, default, max), Duration::from_secs(2));
     }
 }

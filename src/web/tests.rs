@@ -18,7 +18,7 @@ use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 use super::config::WebConfigWatcher;
-use super::{Authenticator, Limits, Router, Settings, is_taken, serve};
+use super::{Authenticator, Limits, Listener, Router, Settings, is_taken, serve};
 use content::Fake;
 
 /// A server that runs until it is dropped or shut down.
@@ -37,7 +37,8 @@ impl Server {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let shutdown = CancellationToken::new();
-        let task = tokio::spawn(serve(vec![listener.into()], Arc::new(authenticator), limits, shutdown.clone()));
+        let task =
+            tokio::spawn(serve(vec![Listener::Tcp(listener)], Arc::new(authenticator), limits, shutdown.clone()));
         Self { address, shutdown, task }
     }
 

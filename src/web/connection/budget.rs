@@ -86,11 +86,8 @@ pub(in crate::web) struct AdmissionLimit {
 }
 
 /// Memory granted to a response, released on drop.
-#[derive(Debug, Default)]
-pub(in crate::web) struct ResponseGrant(Option<CountedMemory>);
-
 #[derive(Debug)]
-struct CountedMemory {
+pub(in crate::web) struct ResponseGrant {
     budget: Arc<ResponseBudget>,
     peer: Peer,
     ids: Vec<usize>,
@@ -102,7 +99,7 @@ impl ResponseBudget {
     }
 
     /// Admits a response to a peer if the budget has room for what it retains. A response that retains only memory already
-    /// counted is always admitted. Others are not admitted while requests wait, except by the ticket that is next.
+    /// counted is always admitted, and a small response needs no grant. Others are not admitted while requests wait, except by the ticket that is next.
     ///
     /// # Errors
     /// There is no room: the limit to wait for.
@@ -111,11 +108,11 @@ impl ResponseBudget {
         peer: Peer,
         retained: &[Retained],
         ticket: Option<&QueueTicket<'_>>,
-    ) -> Result<ResponseGrant, AdmissionLimit> {
+    ) -> Result<Option<ResponseGrant>, AdmissionLimit> {
         let retained: HashMap<usize, u64> = retained.iter().map(|retained| (retained.id, retained.bytes)).collect();
         let size: u64 = retained.values().sum();
         if size <= UNCOUNTED_SIZE {
-            return Ok(ResponseGrant::default());
+            return Ok(None);
         }
         let mut state = self.state();
         let is_counted = |id: &usize| state.all.by_id.contains_key(id);
@@ -130,7 +127,7 @@ impl ResponseBudget {
         state.all.add(&retained);
         state.peers.entry(peer).or_default().add(&retained);
         let ids = retained.into_keys().collect();
-        Ok(ResponseGrant(Some(CountedMemory { budget: Arc::clone(self), peer, ids })))
+        Ok(Some(ResponseGrant { budget: Arc::clone(self), peer, ids }))
     }
 
     /// Waits in the queue until there is room for a response.
@@ -200,18 +197,16 @@ impl Drop for QueueTicket<'_> {
 
 impl Drop for ResponseGrant {
     fn drop(&mut self) {
-        let Some(CountedMemory { budget, peer, ids }) = self.0.take() else { return };
-        {
-            let state = &mut *budget.state();
-            state.all.remove(&ids);
-            if let Some(allocations) = state.peers.get_mut(&peer) {
-                allocations.remove(&ids);
-                if allocations.by_id.is_empty() {
-                    state.peers.remove(&peer);
-                }
+        let mut state = self.budget.state();
+        state.all.remove(&self.ids);
+        if let Some(allocations) = state.peers.get_mut(&self.peer) {
+            allocations.remove(&self.ids);
+            if allocations.by_id.is_empty() {
+                state.peers.remove(&self.peer);
             }
         }
-        budget.released.notify_waiters();
+        drop(state);
+        self.budget.released.notify_waiters();
     }
 }
 

@@ -31,7 +31,7 @@ enum ConnectionState {
     /// A response is being made or sent.
     Responding,
     /// hyper has the whole response and still has to write it.
-    Flushing { accepted: bool, _grant: ResponseGrant },
+    Flushing { accepted: bool, _grant: Option<ResponseGrant> },
 }
 
 impl ConnectionSlot {
@@ -119,14 +119,14 @@ impl Drop for ConnectionSlot {
 #[derive(Debug)]
 pub(in crate::web) struct SendGuard {
     pub(in crate::web) slot: Arc<ConnectionSlot>,
-    pub(in crate::web) grant: ResponseGrant,
+    pub(in crate::web) grant: Option<ResponseGrant>,
     /// Whether the request was accepted.
     pub(in crate::web) accepted: bool,
 }
 
 impl Drop for SendGuard {
     fn drop(&mut self) {
-        let grant = std::mem::take(&mut self.grant);
+        let grant = self.grant.take();
         self.slot.set(&mut self.slot.state(), ConnectionState::Flushing { accepted: self.accepted, _grant: grant });
     }
 }

@@ -288,17 +288,17 @@ proptest! {
                 is_first.then_some(index)
             }
         };
-        let accepted = metrics_format(&headers);
+        let (format, content_type) = metrics_format(&headers);
         let Some(chosen) = chosen else {
-            prop_assert_eq!((accepted.format, accepted.content_type), (Format::Text, Format::Text.content_type()));
+            prop_assert_eq!((format, content_type), (Format::Text, Format::Text.content_type()));
             return Ok(());
         };
         let escaping = members[chosen].parameters.iter().find(|(key, _)| key == "escaping").map(|(_, value)| &**value);
         let known = escaping.filter(|value| ["allow-utf-8", "underscores", "dots", "values"].contains(value));
         let suffix = known.map(|value| format!("; escaping={value}")).unwrap_or_default();
-        prop_assert_eq!(accepted.format, Format::OpenMetrics);
+        prop_assert_eq!(format, Format::OpenMetrics);
         prop_assert_eq!(
-            accepted.content_type,
+            content_type,
             format!("application/openmetrics-text; version=1.0.0; charset=utf-8{suffix}")
         );
     }

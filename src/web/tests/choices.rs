@@ -8,7 +8,6 @@ use super::*;
 use crate::expose::testing::snapshots::HOSTILE_NAME;
 use crate::expose::{Encoding, Format};
 use crate::observer::SourceSelection;
-use crate::web::Scrape;
 
 const GZIP: &str = "Accept-Encoding: gzip\r\n";
 const OPEN_METRICS: &str = "Accept: application/openmetrics-text;version=1.0.0,text/plain;version=0.0.4;q=0.5\r\n";
@@ -39,8 +38,7 @@ async fn the_headers_and_the_query_select_the_format_encoding_and_sources_of_a_s
         ),
     ] {
         let answer = ask_with(server.address, "GET", path, headers).await;
-        let (sources, format, encoding) = scrape;
-        assert_eq!(last.lock().unwrap().take(), Some(Scrape { sources, format, encoding }), "{path} {headers}");
+        assert_eq!(last.lock().unwrap().take(), Some(scrape), "{path} {headers}");
         assert_eq!(answer.header("content-type"), Some(content_type));
         assert_eq!(answer.header("vary"), Some("Accept, Accept-Encoding"));
         assert_eq!(answer.header("content-encoding"), None);

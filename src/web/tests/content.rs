@@ -7,12 +7,12 @@ use bytes::Bytes;
 use tokio::sync::Semaphore;
 use tokio::time::Instant;
 
-use crate::expose::Encoding;
 use crate::expose::gzip;
 use crate::expose::testing::snapshots;
+use crate::expose::{Encoding, Format};
 use crate::history::History;
 use crate::observer::{CachedReading, EncodedText, NotConfigured, PartialView, SourceSelection, WaitLimit};
-use crate::web::{Content, Scrape};
+use crate::web::Content;
 
 /// Sample snapshots, with the given metrics.
 #[derive(Debug)]
@@ -28,7 +28,7 @@ pub(super) struct Fake {
     /// The time limit of the last request.
     pub(super) allowed: Arc<Mutex<Option<Duration>>>,
     /// The parameters of the last scrape.
-    pub(super) last: Arc<Mutex<Option<Scrape>>>,
+    pub(super) last: Arc<Mutex<Option<(SourceSelection, Format, Encoding)>>>,
 }
 
 impl Fake {
@@ -81,20 +81,25 @@ impl Content for Fake {
         }
     }
 
-    async fn metrics(&self, scrape: Scrape, deadline: Instant) -> Result<EncodedText, NotConfigured> {
+    async fn metrics(
+        &self,
+        sources: SourceSelection,
+        format: Format,
+        encoding: Encoding,
+        deadline: Instant,
+    ) -> Result<EncodedText, NotConfigured> {
         *self.allowed.lock().unwrap() = Some(deadline - Instant::now());
         assert!(!self.panics, "as asked for");
         if let Some((entered, go)) = &self.gate {
             entered.add_permits(1);
             go.acquire().await.unwrap().forget();
         }
-        if let SourceSelection::Named(names) = &scrape.sources
+        if let SourceSelection::Named(names) = &sources
             && !names.iter().all(|name| name == "documents")
         {
             return Err(NotConfigured);
         }
-        let encoding = scrape.encoding;
-        *self.last.lock().unwrap() = Some(scrape);
+        *self.last.lock().unwrap() = Some((sources, format, encoding));
         match encoding {
             Encoding::GzipRequired => Ok(EncodedText::Gzip(gzip::stream([], &self.metrics).unwrap())),
             Encoding::Gzip | Encoding::Identity if self.anew => {

@@ -131,7 +131,7 @@ async fn a_client_that_disconnects_releases_its_permit() {
 #[tokio::test]
 async fn while_rendering_is_blocked_other_paths_respond() {
     let router = Router::new(Arc::new(Fake::plain()), Settings::default());
-    let permits = router.render_pool().all_permits().await;
+    let permits = router.render_pool.clone().all_permits().await;
     let server = Server::behind(Authenticator::unrestricted(router), Limits::default()).await;
     let mut waiting = Vec::new();
     for path in ["/", "/lease?source=documents&lease=planner"] {

@@ -1,6 +1,5 @@
 use tokio::time::advance;
 
-use super::super::budget::ResponseGrant;
 use super::super::slot::{ConnectionSlot, SendGuard};
 use super::*;
 
@@ -30,7 +29,7 @@ async fn answered(limiter: &Arc<ConnectionLimiter>, number: u8, accepted: bool) 
 
 fn answer(slot: &Arc<ConnectionSlot>, accepted: bool) {
     slot.record_request();
-    drop(SendGuard { slot: Arc::clone(slot), grant: ResponseGrant::default(), accepted });
+    drop(SendGuard { slot: Arc::clone(slot), grant: None, accepted });
     slot.record_flush();
 }
 
@@ -183,7 +182,7 @@ async fn a_connection_becomes_idle_only_after_its_response_is_flushed() {
     let limiter = limiter(10);
     let slot = ConnectionSlot::acquire(&limiter, peer(1)).await;
     slot.record_request();
-    let sending = SendGuard { slot: Arc::clone(&slot), grant: ResponseGrant::default(), accepted: true };
+    let sending = SendGuard { slot: Arc::clone(&slot), grant: None, accepted: true };
     slot.record_flush();
     assert!(!slot.is_idle(), "only its beginning is written");
     drop(sending);
