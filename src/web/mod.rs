@@ -30,7 +30,6 @@ pub mod config;
 mod connection;
 mod content;
 mod fragment;
-mod handshake;
 mod http_connection;
 mod limits;
 mod listener;

@@ -12,6 +12,7 @@ use rustls::{CertificateError, DigitallySignedStruct, DistinguishedName, Error, 
 use webpki::EndEntityCert;
 
 use super::certificate::check_client_certificate;
+use super::warning::Warning;
 
 /// The policy of `client_auth_type`, as `ClientAuthType` in Go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,6 +50,7 @@ impl ClientAuth {
 }
 
 /// The authorities that clients' certificates are verified by.
+#[derive(Debug)]
 pub(super) enum ClientRoots {
     /// The certificates of the configuration. Each of them is also accepted itself.
     Configured(Vec<CertificateDer<'static>>),
@@ -56,57 +58,26 @@ pub(super) enum ClientRoots {
     System(Vec<CertificateDer<'static>>),
 }
 
-/// Verifies certificate chains.
-#[derive(Debug)]
-struct ChainVerifier {
-    /// `None` if the system trusts no authority: then no certificate is accepted.
-    chains: Option<Arc<dyn ClientCertVerifier>>,
-    /// Certificates that are accepted themselves, whoever signed them.
-    pinned: Vec<CertificateDer<'static>>,
-    /// Whether the configuration names the authorities.
-    is_configured: bool,
-}
-
-impl ChainVerifier {
-    /// Fails if a configured certificate cannot be used.
-    fn new(roots: ClientRoots, provider: &Arc<CryptoProvider>) -> Result<Self, Error> {
-        let mut store = RootCertStore::empty();
-        let (pinned, is_configured) = match roots {
-            ClientRoots::Configured(certificates) => {
-                certificates.iter().try_for_each(|certificate| store.add(certificate.clone()))?;
-                (certificates, true)
-            }
-            ClientRoots::System(certificates) => {
-                store.add_parsable_certificates(certificates);
-                (Vec::new(), false)
-            }
-        };
-        if store.is_empty() && !is_configured {
-            return Ok(Self { chains: None, pinned, is_configured });
-        }
-        let builder = WebPkiClientVerifier::builder_with_provider(Arc::new(store), Arc::clone(provider));
+/// The verifier of certificate chains. `None` if there is no authority, and so no certificate is accepted.
+fn chain_verifier(
+    roots: &ClientRoots,
+    provider: &Arc<CryptoProvider>,
+) -> Result<Option<Arc<dyn ClientCertVerifier>>, Error> {
+    let mut store = RootCertStore::empty();
+    match roots {
+        ClientRoots::Configured(roots) => roots.iter().try_for_each(|root| store.add(root.clone()))?,
+        ClientRoots::System(roots) => _ = store.add_parsable_certificates(roots.iter().cloned()),
+    }
+    if store.is_empty() {
+        return Ok(None);
+    }
+    let builder = WebPkiClientVerifier::builder_with_provider(Arc::new(store), Arc::clone(provider));
+    let builder = match roots {
+        ClientRoots::Configured(_) => builder,
         // The names of all authorities of a system are no useful hint for a client.
-        let builder = if is_configured { builder } else { builder.clear_root_hint_subjects() };
-        let verifier = builder.build().map_err(|error| Error::General(error.to_string()))?;
-        Ok(Self { chains: Some(verifier), pinned, is_configured })
-    }
-
-    fn verify(
-        &self,
-        end_entity: &CertificateDer<'_>,
-        intermediates: &[CertificateDer<'_>],
-        now: UnixTime,
-    ) -> Result<(), Error> {
-        // As in Go, a pinned certificate needs no chain. webpki rejects a certificate authority as end entity.
-        if self.pinned.contains(end_entity) {
-            parse(end_entity)?;
-            return check_client_certificate(end_entity, now).map_err(Error::from);
-        }
-        match &self.chains {
-            Some(chains) => chains.verify_client_cert(end_entity, intermediates, now).map(drop),
-            None => Err(CertificateError::UnknownIssuer.into()),
-        }
-    }
+        ClientRoots::System(_) => builder.clear_root_hint_subjects(),
+    };
+    builder.build().map(Some).map_err(|error| Error::General(error.to_string()))
 }
 
 fn parse<'a>(certificate: &'a CertificateDer<'_>) -> Result<EndEntityCert<'a>, Error> {
@@ -147,7 +118,9 @@ impl AllowedName {
 pub(super) struct ClientVerifier {
     is_required: bool,
     /// `None` if any certificate is accepted.
-    chains: Option<ChainVerifier>,
+    roots: Option<ClientRoots>,
+    /// `None` if there are no roots.
+    chains: Option<Arc<dyn ClientCertVerifier>>,
     /// If given, a certificate must have one of these names. An empty list accepts no certificate.
     names: Option<Vec<AllowedName>>,
     provider: Arc<CryptoProvider>,
@@ -161,26 +134,28 @@ impl ClientVerifier {
         names: Option<Vec<AllowedName>>,
         provider: &Arc<CryptoProvider>,
     ) -> Result<Option<Self>, Error> {
-        let chains = roots.map(|roots| ChainVerifier::new(roots, provider)).transpose()?;
-        let verifier = Self { is_required: auth.requires_certificate(), chains, names, provider: Arc::clone(provider) };
-        Ok((auth != ClientAuth::None).then_some(verifier))
+        let chains = roots.as_ref().map_or(Ok(None), |roots| chain_verifier(roots, provider))?;
+        let (is_required, provider) = (auth.requires_certificate(), Arc::clone(provider));
+        Ok((auth != ClientAuth::None).then_some(Self { is_required, roots, chains, names, provider }))
     }
 
     /// Whether each client needs a certificate of a configured authority, or one with a configured name. Authorities that
     /// the system trusts sign certificates for anybody.
     pub(super) fn requires_known_clients(&self) -> bool {
-        let chains = self.chains.as_ref().filter(|_| self.is_required);
-        chains.is_some_and(|chains| chains.is_configured || self.names.is_some())
+        self.is_required
+            && match &self.roots {
+                Some(ClientRoots::Configured(_)) => true,
+                Some(ClientRoots::System(_)) => self.names.is_some(),
+                None => false,
+            }
     }
 
-    /// If certificates are verified by the authorities that the system trusts: whether there are any.
-    pub(super) fn has_system_roots(&self) -> Option<bool> {
-        self.chains.as_ref().filter(|chains| !chains.is_configured).map(|chains| chains.chains.is_some())
-    }
-
-    /// Whether no certificate is accepted, because the list of names is empty.
-    pub(super) fn rejects_all(&self) -> bool {
-        self.names.as_ref().is_some_and(Vec::is_empty)
+    pub(super) fn warnings(&self) -> Vec<Warning> {
+        let has_no_names = self.names.as_ref().is_some_and(Vec::is_empty);
+        let system_roots = if self.chains.is_some() { Warning::SystemRoots } else { Warning::NoSystemRoots };
+        let has_system_roots = matches!(self.roots, Some(ClientRoots::System(_)));
+        let warnings = [has_no_names.then_some(Warning::NoAllowedNames), has_system_roots.then_some(system_roots)];
+        warnings.into_iter().flatten().collect()
     }
 }
 
@@ -190,8 +165,7 @@ impl ClientCertVerifier for ClientVerifier {
     }
 
     fn root_hint_subjects(&self) -> &[DistinguishedName] {
-        let chains = self.chains.as_ref().and_then(|chains| chains.chains.as_ref());
-        chains.map_or(&[], |chains| chains.root_hint_subjects())
+        self.chains.as_ref().map_or(&[], |chains| chains.root_hint_subjects())
     }
 
     fn verify_client_cert(
@@ -200,8 +174,15 @@ impl ClientCertVerifier for ClientVerifier {
         intermediates: &[CertificateDer<'_>],
         now: UnixTime,
     ) -> Result<ClientCertVerified, Error> {
-        if let Some(chains) = &self.chains {
-            chains.verify(end_entity, intermediates, now)?;
+        match (&self.roots, &self.chains) {
+            (None, _) => {}
+            // As in Go, a configured certificate needs no chain. webpki rejects a certificate authority as end entity.
+            (Some(ClientRoots::Configured(roots)), _) if roots.contains(end_entity) => {
+                parse(end_entity)?;
+                check_client_certificate(end_entity, now)?;
+            }
+            (Some(_), Some(chains)) => _ = chains.verify_client_cert(end_entity, intermediates, now)?,
+            (Some(_), None) => return Err(CertificateError::UnknownIssuer.into()),
         }
         if let Some(names) = &self.names {
             let certificate = parse(end_entity)?;

@@ -1,6 +1,5 @@
 //! The TLS settings, converted for rustls.
 
-use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -20,36 +19,27 @@ use super::pem::{Noted, Pem, PemReader, certified_key};
 use super::problem::{Problem, Problems};
 use super::raw::{RawTls, boolean, non_blank};
 use super::tracked_files::FileReader;
+use super::warning::Warning;
 use crate::diagnostic::QuotedValue;
 use crate::file::{TIMEOUT, escaped, world_accessible};
 
 /// TLS as configured.
-#[derive(Clone)]
 pub(in crate::web) struct Tls {
     pub(in crate::web) acceptor: TlsAcceptor,
     /// A digest of all settings but the exporter's own certificate: of who may connect, and how.
     access_digest: [u8; 32],
     /// Whether a client needs a certificate of a configured authority, or one with a configured name.
     pub(super) requires_certificates: bool,
-    pub(super) rejects_all_clients: bool,
-    /// If clients' certificates are verified by the authorities that the system trusts: whether there are any.
-    pub(super) has_system_roots: Option<bool>,
     /// When the first certificate of the exporter's chain expires.
     pub(super) not_after: Option<NotAfter>,
-    /// The private key's file, if it is accessible to others than its owner and group.
-    pub(super) exposed_key: Option<Box<str>>,
+    pub(super) client_warnings: Vec<Warning>,
+    pub(super) exposed_key: Option<Warning>,
 }
 
 impl Tls {
     /// Whether both accept the same clients under the same conditions.
     pub(in crate::web) fn has_access_of(&self, other: &Self) -> bool {
         self.access_digest == other.access_digest
-    }
-}
-
-impl fmt::Debug for Tls {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("<TLS>")
     }
 }
 
@@ -84,8 +74,7 @@ pub(super) fn convert(
     }
     let clients = clients.ok()?;
     let requires_certificates = clients.as_ref().is_some_and(ClientVerifier::requires_known_clients);
-    let has_system_roots = clients.as_ref().and_then(ClientVerifier::has_system_roots);
-    let rejects_all_clients = clients.as_ref().is_some_and(ClientVerifier::rejects_all);
+    let client_warnings = clients.as_ref().map_or_else(Vec::new, ClientVerifier::warnings);
     let not_after = certified.cert.iter().filter_map(|certificate| NotAfter::from_der(certificate)).min();
     let Ok(mut config) = server_config(provider, &versions, clients, certified) else {
         // Problems that were found before may be the cause.
@@ -98,16 +87,8 @@ pub(super) fn convert(
     let acceptor = TlsAcceptor::from(Arc::new(config));
     let key_path = non_blank(&tls.key_file).map(|name| folder.join(&name.value));
     let exposed_key = key_path.filter(|path| !world_accessible(&[path], TIMEOUT).is_empty());
-    let exposed_key = exposed_key.map(|path| escaped(&path).into());
-    Some(Tls {
-        acceptor,
-        access_digest,
-        requires_certificates,
-        rejects_all_clients,
-        has_system_roots,
-        not_after,
-        exposed_key,
-    })
+    let exposed_key = exposed_key.map(|path| Warning::ExposedKey(escaped(&path).into()));
+    Some(Tls { acceptor, access_digest, requires_certificates, not_after, client_warnings, exposed_key })
 }
 
 fn is_empty(tls: &RawTls) -> bool {

@@ -26,22 +26,16 @@ pub(super) struct FileReader {
 /// The contents of named pipes, which can be read only once.
 type PipeContents = BTreeMap<PathBuf, (FileStamp, Vec<u8>)>;
 
-/// Metadata by which a change of a file is detected.
-#[derive(Clone, Debug, PartialEq, Eq)]
-enum FileStamp {
-    Absent,
-    File {
-        device: u64,
-        inode: u64,
-        length: u64,
-        modified: (i64, i64),
-        changed: (i64, i64),
-    },
-    /// A named pipe counts as unchanged until another file replaces it.
-    Pipe {
-        device: u64,
-        inode: u64,
-    },
+/// Metadata by which a change of a file is detected. The default is an absent file.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct FileStamp {
+    is_pipe: bool,
+    device: u64,
+    inode: u64,
+    /// 0 for a named pipe, as the times are: it counts as unchanged until another file replaces it.
+    length: u64,
+    modified: (i64, i64),
+    changed: (i64, i64),
 }
 
 /// The state of the files at the time that they were read.
@@ -64,7 +58,7 @@ impl FileReader {
     pub(super) fn read(&mut self, path: &Path) -> Result<Vec<u8>, FileError> {
         // The stamp is taken before the content, so that a change in between is detected later.
         let stamp = FileStamp::of(path);
-        self.stamps.push((path.to_owned(), stamp.clone()));
+        self.stamps.push((path.to_owned(), stamp));
         let result = self.read_content(path, stamp);
         let content = result.as_ref().map_or_else(|fault| fault.to_string().into_bytes(), Clone::clone);
         self.digest.update(path.as_os_str().as_encoded_bytes());
@@ -74,12 +68,11 @@ impl FileReader {
     }
 
     fn read_content(&mut self, path: &Path, stamp: FileStamp) -> Result<Vec<u8>, FileError> {
-        let is_pipe = matches!(stamp, FileStamp::Pipe { .. });
-        if let Some((_, content)) = self.pipes.get(path).filter(|(earlier, _)| is_pipe && *earlier == stamp) {
+        if let Some((_, content)) = self.pipes.get(path).filter(|(earlier, _)| *earlier == stamp) {
             return Ok(content.clone());
         }
         let content = read_blocking(path, MAX_SIZE, TIMEOUT)?;
-        if is_pipe {
+        if stamp.is_pipe {
             Arc::make_mut(&mut self.pipes).insert(path.to_owned(), (stamp, content.clone()));
         }
         Ok(content)
@@ -113,24 +106,20 @@ impl FilesSnapshot {
 impl FileStamp {
     fn of(path: &Path) -> Self {
         // Follows symbolic links: Kubernetes updates a secret by changing one.
-        let Ok(metadata) = fs::metadata(path) else { return Self::Absent };
+        let Ok(metadata) = fs::metadata(path) else { return Self::default() };
         let (device, inode) = (metadata.dev(), metadata.ino());
         if metadata.file_type().is_fifo() {
-            return Self::Pipe { device, inode };
+            return Self { is_pipe: true, device, inode, ..Self::default() };
         }
         let modified = (metadata.mtime(), metadata.mtime_nsec());
         let changed = (metadata.ctime(), metadata.ctime_nsec());
-        Self::File { device, inode, length: metadata.len(), modified, changed }
+        Self { is_pipe: false, device, inode, length: metadata.len(), modified, changed }
     }
 
     /// Whether any change from now on alters the stamp.
     fn is_reliable(&self) -> bool {
-        match self {
-            Self::Absent | Self::Pipe { .. } => true,
-            #[expect(clippy::cast_precision_loss, reason = "seconds since 1970 fit")]
-            Self::File { changed: (seconds, _), .. } => {
-                (clock::unix_seconds() - *seconds as f64).abs() > TIME_RESOLUTION
-            }
-        }
+        #[expect(clippy::cast_precision_loss, reason = "seconds since 1970 fit")]
+        let changed = self.changed.0 as f64;
+        (clock::unix_seconds() - changed).abs() > TIME_RESOLUTION
     }
 }

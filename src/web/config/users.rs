@@ -1,7 +1,6 @@
 //! The users of basic authentication.
 
 use std::collections::BTreeMap;
-use std::fmt;
 
 use bcrypt::HashParts;
 
@@ -13,7 +12,6 @@ const MIN_COST: u32 = 4;
 const MAX_COST: u32 = 16;
 
 /// Users with the bcrypt hashes of their passwords; at least one.
-#[derive(Clone, PartialEq, Eq)]
 pub(in crate::web) struct Users(Vec<(String, String)>);
 
 impl Users {
@@ -30,12 +28,6 @@ impl Users {
     pub(in crate::web) fn decoy_hash(&self, number: u64) -> &str {
         let at = number.checked_rem(self.0.len() as u64).and_then(|at| usize::try_from(at).ok());
         at.and_then(|at| self.0.get(at)).map_or("", |(_, hash)| hash)
-    }
-}
-
-impl fmt::Debug for Users {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "<{} users>", self.0.len())
     }
 }
 

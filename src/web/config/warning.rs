@@ -1,7 +1,7 @@
 //! Settings that are valid and probably not intended.
 
+use super::WebConfig;
 use super::certificate::NotAfter;
-use super::{Tls, WebConfig};
 use crate::{clock, log};
 
 /// A setting that is valid and probably not intended.
@@ -34,14 +34,12 @@ impl WebConfig {
     #[must_use]
     pub fn warnings(&self, now: f64) -> Vec<Warning> {
         let tls = self.tls.as_ref();
-        let http2 = self.http2.then_some(Warning::Http2);
-        let no_names = tls.filter(|tls| tls.rejects_all_clients).map(|_| Warning::NoAllowedNames);
-        let system_roots = tls.and_then(|tls| tls.has_system_roots);
-        let system_roots = system_roots.map(|any| if any { Warning::SystemRoots } else { Warning::NoSystemRoots });
-        let zero_burst = self.rate_limit.filter(|limit| limit.rejects_all()).map(|_| Warning::ZeroBurst);
-        let exposed_key = tls.and_then(|tls| tls.exposed_key.clone()).map(Warning::ExposedKey);
-        let expired = self.not_after().filter(|not_after| not_after.unix_seconds() < now).map(Warning::Expired);
-        [http2, no_names, system_roots, zero_burst, exposed_key, expired].into_iter().flatten().collect()
+        let mut warnings: Vec<_> = self.http2.then_some(Warning::Http2).into_iter().collect();
+        warnings.extend(tls.iter().flat_map(|tls| tls.client_warnings.clone()));
+        warnings.extend(self.rate_limit.filter(|limit| limit.rejects_all()).map(|_| Warning::ZeroBurst));
+        warnings.extend(tls.and_then(|tls| tls.exposed_key.clone()));
+        warnings.extend(self.not_after().filter(|not_after| not_after.unix_seconds() < now).map(Warning::Expired));
+        warnings
     }
 
     /// Logs the warnings.
@@ -54,6 +52,6 @@ impl WebConfig {
     /// When the first certificate of the exporter's chain expires.
     #[must_use]
     pub fn not_after(&self) -> Option<NotAfter> {
-        self.tls.as_ref().and_then(|Tls { not_after, .. }| *not_after)
+        self.tls.as_ref()?.not_after
     }
 }

@@ -69,12 +69,12 @@ fn system_roots_verify_clients_and_are_not_sent_as_hints() {
     let system = clients(ClientRoots::System(vec![authority.der().clone()]));
     assert_eq!(verified(&system, signed.der()), Ok(()));
     assert!(system.root_hint_subjects().is_empty() && !system.requires_known_clients());
-    assert_eq!(system.has_system_roots(), Some(true));
+    assert_eq!(system.warnings(), [Warning::SystemRoots]);
     assert!(verified(&system, &der(&own_authority(|_| ()).0)).is_err());
     let nobody = clients(ClientRoots::System(Vec::new()));
     assert_eq!(verified(&nobody, signed.der()), Err(CertificateError::UnknownIssuer.into()));
-    assert_eq!(nobody.has_system_roots(), Some(false));
+    assert_eq!(nobody.warnings(), [Warning::NoSystemRoots]);
     let configured = clients(ClientRoots::Configured(vec![authority.der().clone()]));
-    assert!(configured.requires_known_clients() && configured.has_system_roots().is_none());
+    assert!(configured.requires_known_clients() && configured.warnings().is_empty());
     assert_eq!(configured.root_hint_subjects().len(), 1);
 }
