@@ -4,7 +4,6 @@
 //! reads the store and serves as it always does. The terminal shows the lease's state as the exporter reports it.
 
 mod access;
-mod actions;
 mod commands;
 mod environment;
 mod output;
@@ -37,7 +36,6 @@ use super::serve::{block_on, serve};
 use super::signals::Signals;
 use super::terminal::{ProgressLine, supports_colour};
 use super::{Failure, sources};
-use crate::lease::State;
 use crate::log;
 use crate::web::{Listener, Settings};
 use lease_protocol::StoreAddress;
@@ -45,8 +43,7 @@ use lease_protocol::StoreAddress;
 use environment::DemoEnvironment;
 use output::Output;
 use producer::WorkProducer;
-use runner::{ScenarioRunner, Setup};
-use schedulers::SchedulerPair;
+use runner::{Outcome, ScenarioRunner};
 use speed::Speed;
 
 pub(super) const MANUAL: Manual = Manual {
@@ -117,15 +114,6 @@ impl Arguments {
 /// How long responses in progress may take at the end.
 const DRAIN_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// The outcome of a run.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-struct Outcome {
-    /// The expected states that were shown, in order.
-    shown: Vec<State>,
-    /// The number of expected events that did not happen.
-    missed: usize,
-}
-
 /// Runs the demo until it ends or a signal arrives.
 pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     log::start(log::Level::Warn, log::Format::Logfmt);
@@ -150,7 +138,11 @@ async fn until_signalled(arguments: &Arguments, output: Output<impl Write>) -> R
 /// Creates the environment, runs the scenario and cleans up in any case.
 ///
 /// This future blocks for some milliseconds at times, so it must run on a thread that serves no requests.
-async fn show(arguments: &Arguments, output: Output<impl Write>, stop: CancellationToken) -> Result<Outcome, Failure> {
+async fn show(
+    arguments: &Arguments,
+    mut output: Output<impl Write>,
+    stop: CancellationToken,
+) -> Result<Outcome, Failure> {
     let speed = arguments.speed;
     let store = arguments.server()?;
     let listener = listen(arguments.port).await?;
@@ -165,20 +157,18 @@ async fn show(arguments: &Arguments, output: Output<impl Write>, stop: Cancellat
     let close = CancellationToken::new();
     let mut server =
         tokio::spawn(serve(Listener::Tcp(listener), Arc::new(exporter), Settings::default(), close.clone()));
-    let schedulers = SchedulerPair::start(environment.store(), speed, config.token_key.as_ref())?;
+    let schedulers = schedulers::start(environment.store(), speed, config.token_key.as_ref())?;
     let producer = WorkProducer::start(environment.store().clone(), speed)?;
-    let setup =
-        Setup { environment: &environment, schedulers: &schedulers, producer: &producer, observer: &observer, speed };
-    let mut runner = ScenarioRunner::new(setup, output);
+    let mut runner = ScenarioRunner::new(&environment, &schedulers, &producer, &observer, &mut output);
 
     let run = tokio::select! {
         printed = runner.run(address, arguments.once) => Ok(printed),
         () = stop.cancelled() => Ok(Ok(())),
         _ = &mut server => Err(Failure::System("the server ended unexpectedly".to_owned())),
     };
-    let (mut output, outcome) = runner.finish();
+    let outcome = runner.outcome;
     close.cancel();
-    let threads = tokio::task::spawn_blocking(move || producer.stop().and(schedulers.stop()));
+    let threads = tokio::task::spawn_blocking(move || producer.stop().and(schedulers::stop(schedulers)));
     let is_serving = run.is_ok();
     let users_stopped = async move {
         let drained = async { is_serving && timeout(DRAIN_TIMEOUT, server).await.is_ok() };
@@ -186,9 +176,8 @@ async fn show(arguments: &Arguments, output: Output<impl Write>, stop: Cancellat
         let stopped = stopped.is_ok_and(|stopped| stopped.is_ok());
         stopped.then_some(()).ok_or_else(|| Failure::System("a scheduler ended unexpectedly".to_owned()))
     };
-    let (cleaned_up, printed) = environment.finish(users_stopped, &mut output).await;
-    let printed = run?.and(printed);
-    cleaned_up?;
+    let finished = environment.finish(users_stopped, &mut output).await;
+    let printed = run?.and(finished?);
     write_result(printed)?;
     Ok(outcome)
 }

@@ -9,7 +9,7 @@ use lease_protocol::ServerAddress;
 use lease_protocol::StoreAddress;
 
 /// The commands, one per line.
-#[derive(Debug, Default, PartialEq, Eq)]
+#[derive(Debug)]
 pub(super) struct StoreCommands {
     /// Exports the password for the other commands.
     login: Option<String>,
@@ -23,11 +23,9 @@ impl StoreCommands {
     pub(super) fn new(store: &StoreAddress) -> Self {
         match store {
             StoreAddress::Sqlite(path) => {
-                let inspect = format!(
-                    "sqlite3 -readonly {} 'SELECT * FROM scheduler_lease'",
-                    shell_word(&path.to_string_lossy())
-                );
-                Self { inspect, ..Self::default() }
+                let file = shell_word(&path.to_string_lossy());
+                let inspect = format!("sqlite3 -readonly {file} 'SELECT * FROM scheduler_lease'");
+                Self { login: None, inspect, remove: None }
             }
             #[cfg(feature = "postgres")]
             StoreAddress::Postgres { server, schema } => {
@@ -96,53 +94,11 @@ fn redis_cli(server: &ServerAddress) -> String {
     let mut command = format!("redis-cli -h {} -p {}", shell_word(server.host()), server.port());
     if let Some(user) = server.user() {
         command.push_str(&format!(" --user {}", shell_word(user)));
-        // Without any it would not say who it is.
+        // Without a password, redis-cli would not log in as the user.
         if server.password_file().is_none() {
             command.push_str(" --pass '' --no-auth-warning");
         }
     }
     command.push_str(&format!(" -n {}", shell_word(server.database().unwrap_or("0"))));
     command
-}
-
-#[cfg(test)]
-#[cfg(all(feature = "postgres", feature = "redis"))]
-mod tests {
-    use super::*;
-
-    fn commands(url: &str, password_file: Option<&str>) -> StoreCommands {
-        StoreCommands::new(&StoreAddress::parse(url, password_file.map(Into::into)).unwrap().with_namespace("own"))
-    }
-
-    #[test]
-    fn each_command_names_the_server_and_no_password() {
-        assert_eq!(
-            commands("postgres://me@localhost:6432/jobs", Some("/a b")).all(),
-            [
-                r#"    export PGPASSWORD="$(cat '/a b')""#,
-                "    psql -h localhost -p 6432 -U me -d jobs -c 'SELECT * FROM own.scheduler_lease'",
-                "    psql -h localhost -p 6432 -U me -d jobs -c 'DROP SCHEMA own CASCADE'",
-            ]
-        );
-        assert_eq!(
-            commands("redis://localhost", None).all(),
-            [
-                "    redis-cli -h localhost -p 6379 -n 0 --scan --pattern 'own:*'",
-                "    redis-cli -h localhost -p 6379 -n 0 --scan --pattern 'own:*' \
-                 | xargs redis-cli -h localhost -p 6379 -n 0 UNLINK",
-            ]
-        );
-        let nopass = commands("redis://it's@[::1]:1/2", None).removal().concat();
-        assert!(nopass.contains(r"redis-cli -h ::1 -p 1 --user 'it'\''s' --pass '' --no-auth-warning -n 2 UNLINK"));
-        let with_password = commands("redis://me@localhost/2", Some("/file")).removal();
-        assert_eq!(with_password[0], r#"    export REDISCLI_AUTH="$(cat /file)""#);
-        assert!(!with_password[1].contains("--pass"));
-    }
-
-    #[test]
-    fn an_sqlite_file_is_removed_with_its_folder() {
-        let commands = commands("sqlite:///a", None);
-        assert_eq!(commands.all(), ["    sqlite3 -readonly /a 'SELECT * FROM scheduler_lease'"]);
-        assert!(commands.removal().is_empty());
-    }
 }

@@ -6,7 +6,7 @@
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt as _;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::pin::pin;
 use std::time::Duration;
 
@@ -19,14 +19,12 @@ use super::access::{StoreAccess, TcpProxy};
 use super::commands::{StoreCommands, indent, shell_word};
 use super::output::Output;
 use super::speed::Speed;
-use super::store::{DemoStore, remove, store_failure};
+use super::store::{DemoStore, store_failure};
 
 /// The name of the exporter's source.
 pub(super) const SOURCE: &str = "documents";
 /// The name of the schedulers' lease.
 pub(super) const LEASE: &str = "retention-planning";
-/// The file name of the exporter's configuration.
-const CONFIG_FILE: &str = "lease-exporter.yml";
 
 /// The folder and the store. Dropping them removes them, unless they are to be kept.
 #[derive(Debug)]
@@ -35,8 +33,9 @@ pub(super) struct DemoEnvironment {
     store: DemoStore,
     folder: TempDir,
     keep: bool,
-    speed: Speed,
-    access: StoreAccess,
+    pub(super) speed: Speed,
+    /// The exporter's access to the store.
+    pub(super) access: StoreAccess,
 }
 
 impl DemoEnvironment {
@@ -66,34 +65,59 @@ impl DemoEnvironment {
         let key = HolderId::random().map_err(io::Error::other)?;
         let path = self.folder.path().join("token.key");
         OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)?.write_all(key.as_str().as_bytes())?;
-        fs::write(self.config_file(), self.config())?;
+        fs::write(self.config_file(), self.config(Some(&self.access)))?;
         self.access.restore()
     }
 
     /// The address of the store for the schedulers.
-    pub(super) fn store(&self) -> &StoreAddress {
-        self.store.address()
+    pub(super) const fn store(&self) -> &StoreAddress {
+        &self.store.address
     }
 
-    /// The exporter's access to the store.
-    pub(super) const fn access(&self) -> &StoreAccess {
-        &self.access
+    /// The description of the store's place.
+    pub(super) fn place(&self) -> String {
+        match self.store() {
+            StoreAddress::Sqlite(_) => "an SQLite file".to_owned(),
+            #[cfg(feature = "postgres")]
+            StoreAddress::Postgres { schema, .. } => {
+                format!("the schema {} on PostgreSQL", schema.as_deref().unwrap_or_default())
+            }
+            #[cfg(feature = "redis")]
+            StoreAddress::Redis { prefix, .. } => format!("Redis under keys that begin with {prefix}"),
+        }
     }
 
     /// The path of the exporter's configuration.
     pub(super) fn config_file(&self) -> PathBuf {
-        self.folder.path().join(CONFIG_FILE)
+        self.folder.path().join("lease-exporter.yml")
     }
 
-    fn config(&self) -> String {
-        config(self.speed, &source(self.store.address(), Some(&self.access)))
+    /// The exporter's configuration, which reads the store through the access, or directly without one. Only its short
+    /// durations are specific to the demo.
+    fn config(&self, access: Option<&StoreAccess>) -> String {
+        let durations = [self.speed.reuse_for(), self.speed.stall_after()];
+        let [reuse_for, stall_after] = durations.map(humantime::format_duration);
+        let source = source(self.store(), access).join("\n    ");
+        format!(
+            "\
+# A relative path begins at the folder of this file.
+token_key_file: token.key
+sources:
+  - name: {SOURCE}
+    {source}
+    reuse_for: {reuse_for}
+leases:
+  - match: {{ source: {SOURCE}, lease: {LEASE} }}
+    stall_after: {stall_after}
+"
+        )
     }
 
     /// The announcement of the folder and of the configuration in it, if they are kept.
     pub(super) fn kept(&self) -> Option<Vec<String>> {
         self.keep.then(|| {
             let mut lines = vec![format!("Kept: {}, with this configuration:", self.config_file().display())];
-            lines.extend(self.config().lines().map(indent));
+            lines.extend(self.config(Some(&self.access)).lines().map(indent));
             lines
         })
     }
@@ -104,9 +128,9 @@ impl DemoEnvironment {
         self,
         users_stopped: impl Future<Output = Result<(), Failure>>,
         output: &mut Output<impl Write>,
-    ) -> (Result<(), Failure>, io::Result<()>) {
+    ) -> Result<io::Result<()>, Failure> {
         let removal = if self.keep { Vec::new() } else { StoreCommands::new(self.store()).removal() };
-        let mut cleanup = pin!(self.clean_up(async { timeout(STOP_TIMEOUT, users_stopped).await.ok() }));
+        let mut cleanup = pin!(self.clean_up(users_stopped));
         let mut printed = Ok(());
         let (result, lines) = match timeout(NOTICE_AFTER, &mut cleanup).await {
             Ok(done) => done,
@@ -120,30 +144,32 @@ impl DemoEnvironment {
                 cleanup.await
             }
         };
-        (result, printed.and_then(|()| output.lines(&lines)))
+        let printed = printed.and_then(|()| output.lines(&lines));
+        result.map(|()| printed)
     }
 
-    /// Removes or keeps everything; returns the result and the demo's last lines. `users_stopped` returns `None` if they
-    /// did not stop in time.
-    pub(super) async fn clean_up(
-        self,
-        users_stopped: impl Future<Output = Option<Result<(), Failure>>>,
+    /// Removes or keeps everything; returns the result and the demo's last lines.
+    async fn clean_up(
+        mut self,
+        users_stopped: impl Future<Output = Result<(), Failure>>,
     ) -> (Result<(), Failure>, Vec<String>) {
-        let Self { store, folder, keep, speed, access } = self;
-        let store = store.release();
-        let commands = StoreCommands::new(&store);
-        let stopped = users_stopped.await;
-        if keep {
-            let kept = make_readable(folder.path(), speed, &access, &store);
-            let lines = if kept.is_ok() { kept_notice(folder.path(), &commands) } else { Vec::new() };
-            return (stopped.unwrap_or(Ok(())).and(kept), lines);
+        self.store.removes_on_drop = false;
+        let stopped = timeout(STOP_TIMEOUT, users_stopped).await;
+        let is_stuck = stopped.is_err();
+        let stopped = stopped.unwrap_or(Ok(()));
+        if self.keep {
+            let kept = self.make_readable();
+            let lines = if kept.is_ok() { self.kept_notice() } else { Vec::new() };
+            return (stopped.and(kept), lines);
         }
-        let removed = match stopped {
+        let removed = if is_stuck && self.store().server().is_some() {
             // The users still wait for the server, so the removal would wait as well.
-            None if store.server().is_some() => Err(store_failure(ProtocolError::Unreachable)),
-            _ => remove(store).await,
+            Err(store_failure(ProtocolError::Unreachable))
+        } else {
+            self.store.remove().await
         };
-        let closed = folder.close().map_err(failed("remove the temporary folder"));
+        let commands = StoreCommands::new(self.store());
+        let closed = self.folder.close().map_err(failed("remove the temporary folder"));
         let lines = match (&removed, &closed) {
             (Err(_), _) => {
                 let notice = "Stopped; but what the demo made in the store is left there. Remove it with".to_owned();
@@ -152,7 +178,25 @@ impl DemoEnvironment {
             (Ok(()), Err(_)) => Vec::new(),
             (Ok(()), Ok(())) => vec!["Stopped; nothing is left behind.".to_owned()],
         };
-        (stopped.unwrap_or(Ok(())).and(removed).and(closed), lines)
+        (stopped.and(removed).and(closed), lines)
+    }
+
+    /// Makes what is kept readable without the demo, whose access to the store ends with it.
+    fn make_readable(&self) -> Result<(), Failure> {
+        self.access.restore().map_err(failed("put the link to the store back"))?;
+        fs::write(self.config_file(), self.config(None)).map_err(failed(WRITE))
+    }
+
+    fn kept_notice(&self) -> Vec<String> {
+        let [config_file, folder] =
+            [&*self.config_file(), self.folder.path()].map(|path| shell_word(&path.to_string_lossy()));
+        let mut lines = vec![
+            "Stopped. The store and the configuration are kept. Inspect and remove them with".to_owned(),
+            indent(&format!("lease-exporter status --config.file={config_file}")),
+        ];
+        lines.extend(StoreCommands::new(self.store()).all());
+        lines.push(indent(&format!("rm -r {folder}")));
+        lines
     }
 }
 
@@ -165,24 +209,6 @@ const WRITE: &str = "write into the temporary folder";
 
 fn failed(operation: &str) -> impl FnOnce(io::Error) -> Failure {
     move |error| Failure::System(format!("cannot {operation}: {error}"))
-}
-
-/// Makes what is kept readable without the demo, whose access to the store ends with it.
-fn make_readable(folder: &Path, speed: Speed, access: &StoreAccess, store: &StoreAddress) -> Result<(), Failure> {
-    access.restore().map_err(failed("put the link to the store back"))?;
-    fs::write(folder.join(CONFIG_FILE), config(speed, &source(store, None))).map_err(failed(WRITE))
-}
-
-fn kept_notice(folder: &Path, commands: &StoreCommands) -> Vec<String> {
-    let config_file = folder.join(CONFIG_FILE);
-    let status = format!("lease-exporter status --config.file={}", shell_word(&config_file.to_string_lossy()));
-    let mut lines = vec![
-        "Stopped. The store and the configuration are kept. Inspect and remove them with".to_owned(),
-        indent(&status),
-    ];
-    lines.extend(commands.all());
-    lines.push(indent(&format!("rm -r {}", shell_word(&folder.to_string_lossy()))));
-    lines
 }
 
 async fn start_proxy(server: &ServerAddress) -> Result<TcpProxy, Failure> {
@@ -240,23 +266,4 @@ fn server_source(scheme: &str, server: &ServerAddress, access: Option<&StoreAcce
 #[cfg(any(feature = "postgres", feature = "redis"))]
 fn yaml_string(text: &str) -> String {
     serde_json::Value::from(text).to_string()
-}
-
-/// The exporter's configuration. Only its short durations are specific to the demo.
-fn config(speed: Speed, source: &[String]) -> String {
-    let (reuse_for, stall_after) = [speed.reuse_for(), speed.stall_after()].map(humantime::format_duration).into();
-    let source = source.join("\n    ");
-    format!(
-        "\
-# A relative path begins at the folder of this file.
-token_key_file: token.key
-sources:
-  - name: {SOURCE}
-    {source}
-    reuse_for: {reuse_for}
-leases:
-  - match: {{ source: {SOURCE}, lease: {LEASE} }}
-    stall_after: {stall_after}
-"
-    )
 }

@@ -13,7 +13,6 @@ const TIME_WIDTH: usize = 10;
 /// The width of a timestamp and a subject with their margins.
 const SUBJECT_WIDTH: usize = 21;
 
-/// The demo's output.
 #[derive(Debug)]
 pub(super) struct Output<W> {
     out: W,
@@ -36,11 +35,7 @@ impl<W: Write> Output<W> {
 
     /// Prints wrapped text, each line in this style.
     pub(super) fn text(&mut self, indent: usize, style: Style, text: &str) -> io::Result<()> {
-        for line in wrap(text, COLUMNS - indent) {
-            let line = self.styled(style, &line);
-            self.line(&format!("{:indent$}{line}", ""))?;
-        }
-        Ok(())
+        self.prefixed(" ".repeat(indent), indent, style, text)
     }
 
     /// Prints an empty line and a heading.
@@ -57,13 +52,13 @@ impl<W: Write> Output<W> {
     /// Prints an action with the time.
     pub(super) fn action(&mut self, text: &str) -> io::Result<()> {
         let prefix = format!("{}  ", self.time());
-        self.prefixed(prefix, TIME_WIDTH, text)
+        self.prefixed(prefix, TIME_WIDTH, Style::new(), text)
     }
 
     /// Prints an event with the time and its subject: a scheduler, or a state.
     pub(super) fn event(&mut self, subject: &str, style: Style, text: &str) -> io::Result<()> {
         let prefix = format!("{}  {}  ", self.time(), self.styled(style, &format!("{subject:<9}")));
-        self.prefixed(prefix, SUBJECT_WIDTH, text)
+        self.prefixed(prefix, SUBJECT_WIDTH, Style::new(), text)
     }
 
     /// Prints an empty line and these lines.
@@ -81,8 +76,10 @@ impl<W: Write> Output<W> {
         format!("{:>7.1}s", clock::monotonic().saturating_sub(self.started).as_secs_f64())
     }
 
-    fn prefixed(&mut self, mut prefix: String, width: usize, text: &str) -> io::Result<()> {
+    /// Prints wrapped text. The first line follows a prefix of this width, and the others are indented as far.
+    fn prefixed(&mut self, mut prefix: String, width: usize, style: Style, text: &str) -> io::Result<()> {
         for line in wrap(text, COLUMNS - width) {
+            let line = self.styled(style, &line);
             self.line(&format!("{prefix}{line}"))?;
             prefix = " ".repeat(width);
         }

@@ -1,12 +1,9 @@
 //! The two schedulers of the demo, and the activity that their events report.
 
-use std::time::Duration;
-
 use lease_protocol::{
     Epoch, HolderId, Scheduler, SchedulerEvent, SchedulerHandle, SchedulerPanic, StoreAddress, Timing, spawn,
 };
 use tokio::sync::watch;
-use tokio::time::timeout;
 
 use super::super::Failure;
 use super::environment::LEASE;
@@ -55,17 +52,12 @@ pub(super) struct DemoScheduler {
     /// Its instance token in the exporter's output; `None` without a token key.
     pub(super) token: Option<HolderToken>,
     pub(super) running: SchedulerHandle,
-    activity: watch::Receiver<Activity>,
+    pub(super) activity: watch::Receiver<Activity>,
 }
 
 impl DemoScheduler {
     pub(super) fn activity(&self) -> Activity {
         self.activity.borrow().clone()
-    }
-
-    /// Waits until the activity fulfils a condition. Returns whether it did in time.
-    pub(super) async fn wait_until(&self, condition: impl FnMut(&Activity) -> bool, limit: Duration) -> bool {
-        matches!(timeout(limit, self.activity.clone().wait_for(condition)).await, Ok(Ok(_)))
     }
 
     fn start(
@@ -86,35 +78,23 @@ impl DemoScheduler {
     }
 }
 
-/// Both schedulers, which compete for one lease.
-#[derive(Debug)]
-pub(super) struct SchedulerPair([DemoScheduler; 2]);
+/// Starts the two schedulers, each with a separate connection. They compete for one lease.
+pub(super) fn start(store: &StoreAddress, speed: Speed, key: Option<&TokenKey>) -> Result<[DemoScheduler; 2], Failure> {
+    let timing = Timing::new(speed.ttl(), speed.renew_interval())
+        .map_err(|error| Failure::System(error.to_string()))?
+        .work_takes(speed.work_duration());
+    Ok([DemoScheduler::start("A", store, timing, key)?, DemoScheduler::start("B", store, timing, key)?])
+}
 
-impl SchedulerPair {
-    /// Starts both, each with its own connection.
-    pub(super) fn start(store: &StoreAddress, speed: Speed, key: Option<&TokenKey>) -> Result<Self, Failure> {
-        let timing = Timing::new(speed.ttl(), speed.renew_interval())
-            .map_err(|error| Failure::System(error.to_string()))?
-            .work_takes(speed.work_duration());
-        Ok(Self([DemoScheduler::start("A", store, timing, key)?, DemoScheduler::start("B", store, timing, key)?]))
-    }
+/// The scheduler with the newest epoch, and the other. A paused leader still reports its old epoch.
+pub(super) fn leader_first([a, b]: &[DemoScheduler; 2]) -> [&DemoScheduler; 2] {
+    if b.activity().epoch > a.activity().epoch { [b, a] } else { [a, b] }
+}
 
-    /// Both, by name.
-    pub(super) const fn both(&self) -> &[DemoScheduler; 2] {
-        &self.0
-    }
-
-    /// The scheduler with the newest epoch, and the other. A paused leader still reports its old epoch.
-    pub(super) fn leader_first(&self) -> [&DemoScheduler; 2] {
-        let [a, b] = &self.0;
-        if b.activity().epoch > a.activity().epoch { [b, a] } else { [a, b] }
-    }
-
-    /// Lets both release what they hold, and ends them.
-    pub(super) fn stop(self) -> Result<(), SchedulerPanic> {
-        let [a, b] = self.0.map(|scheduler| scheduler.running.stop());
-        a.and(b)
-    }
+/// Lets the schedulers release their leases, and ends them.
+pub(super) fn stop(schedulers: [DemoScheduler; 2]) -> Result<(), SchedulerPanic> {
+    let [a, b] = schedulers.map(|scheduler| scheduler.running.stop());
+    a.and(b)
 }
 
 #[cfg(test)]

@@ -13,7 +13,6 @@ pub(super) fn parse(text: &str) -> Result<Speed, String> {
 }
 
 impl Speed {
-    /// The lease's time to live.
     pub(super) fn ttl(self) -> Duration {
         self.scale(3_000)
     }
@@ -33,7 +32,6 @@ impl Speed {
         self.scale(1_000)
     }
 
-    /// The `stall_after` of the exporter's configuration.
     pub(super) fn stall_after(self) -> Duration {
         self.scale(5_000)
     }
@@ -43,7 +41,6 @@ impl Speed {
         self.scale(100).max(Duration::from_millis(15))
     }
 
-    /// The `reuse_for` of the exporter's configuration.
     pub(super) fn reuse_for(self) -> Duration {
         self.scale(50)
     }

@@ -9,8 +9,8 @@ use super::super::Failure;
 /// A store, or a part of a store, that the demo has created. Dropping it removes it, unless it is to be kept.
 #[derive(Debug)]
 pub(super) struct DemoStore {
-    address: StoreAddress,
-    removes_on_drop: bool,
+    pub(super) address: StoreAddress,
+    pub(super) removes_on_drop: bool,
 }
 
 impl DemoStore {
@@ -22,32 +22,23 @@ impl DemoStore {
         let address = address.with_namespace(&format!("lease_exporter_demo_{}", &name.as_str()[..12]));
         // Before the creation, so that an incomplete creation is removed too.
         let store = Self { address, removes_on_drop: !keep };
-        on_blocking_thread(store.address.clone(), |address| address.create().map(drop)).await?;
+        store.on_blocking_thread(|address| address.create().map(drop)).await?;
         Ok(store)
     }
 
-    pub(super) fn address(&self) -> &StoreAddress {
-        &self.address
+    /// Removes the demo's part of the store.
+    pub(super) async fn remove(&self) -> Result<(), Failure> {
+        self.on_blocking_thread(StoreAddress::remove).await
     }
 
-    /// The address. Dropping no longer removes the store.
-    pub(super) fn release(mut self) -> StoreAddress {
-        self.removes_on_drop = false;
-        self.address.clone()
+    async fn on_blocking_thread(
+        &self,
+        operation: impl FnOnce(&StoreAddress) -> Result<(), ProtocolError> + Send + 'static,
+    ) -> Result<(), Failure> {
+        let address = self.address.clone();
+        let done = tokio::task::spawn_blocking(move || operation(&address)).await;
+        done.map_err(|_| Failure::System("a thread ended unexpectedly".to_owned()))?.map_err(store_failure)
     }
-}
-
-/// Removes the demo's part of a store.
-pub(super) async fn remove(store: StoreAddress) -> Result<(), Failure> {
-    on_blocking_thread(store, StoreAddress::remove).await
-}
-
-async fn on_blocking_thread(
-    store: StoreAddress,
-    operation: impl FnOnce(&StoreAddress) -> Result<(), ProtocolError> + Send + 'static,
-) -> Result<(), Failure> {
-    let done = tokio::task::spawn_blocking(move || operation(&store)).await;
-    done.map_err(|_| Failure::System("a thread ended unexpectedly".to_owned()))?.map_err(store_failure)
 }
 
 /// The failure of the demo for an error of its store.

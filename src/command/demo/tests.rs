@@ -1,7 +1,7 @@
 use super::scenario::{Action, STEPS};
 use super::speed::parse;
 use super::*;
-use crate::lease::Reason;
+use crate::lease::{Reason, State};
 
 fn arguments(speed: &str) -> Arguments {
     Arguments { speed: parse(speed).unwrap(), port: 0, once: true, keep: false, store: None, password_file: None }
@@ -170,4 +170,47 @@ async fn a_taken_port_is_reported_before_anything_is_created() {
     let failure = show(&arguments, Output::new(&mut out, false), CancellationToken::new()).await.unwrap_err();
     assert!(failure.to_string().starts_with(&format!("port {port} is taken; choose another with --port")), "{failure}");
     assert!(out.is_empty());
+}
+
+#[cfg(all(feature = "postgres", feature = "redis"))]
+mod commands {
+    use lease_protocol::StoreAddress;
+
+    use super::super::commands::StoreCommands;
+
+    fn commands(url: &str, password_file: Option<&str>) -> StoreCommands {
+        StoreCommands::new(&StoreAddress::parse(url, password_file.map(Into::into)).unwrap().with_namespace("own"))
+    }
+
+    #[test]
+    fn each_command_names_the_server_and_no_password() {
+        assert_eq!(
+            commands("postgres://me@localhost:6432/jobs", Some("/a b")).all(),
+            [
+                r#"    export PGPASSWORD="$(cat '/a b')""#,
+                "    psql -h localhost -p 6432 -U me -d jobs -c 'SELECT * FROM own.scheduler_lease'",
+                "    psql -h localhost -p 6432 -U me -d jobs -c 'DROP SCHEMA own CASCADE'",
+            ]
+        );
+        assert_eq!(
+            commands("redis://localhost", None).all(),
+            [
+                "    redis-cli -h localhost -p 6379 -n 0 --scan --pattern 'own:*'",
+                "    redis-cli -h localhost -p 6379 -n 0 --scan --pattern 'own:*' \
+                 | xargs redis-cli -h localhost -p 6379 -n 0 UNLINK",
+            ]
+        );
+        let nopass = commands("redis://it's@[::1]:1/2", None).removal().concat();
+        assert!(nopass.contains(r"redis-cli -h ::1 -p 1 --user 'it'\''s' --pass '' --no-auth-warning -n 2 UNLINK"));
+        let with_password = commands("redis://me@localhost/2", Some("/file")).removal();
+        assert_eq!(with_password[0], r#"    export REDISCLI_AUTH="$(cat /file)""#);
+        assert!(!with_password[1].contains("--pass"));
+    }
+
+    #[test]
+    fn an_sqlite_file_is_removed_with_its_folder() {
+        let commands = commands("sqlite:///a", None);
+        assert_eq!(commands.all(), ["    sqlite3 -readonly /a 'SELECT * FROM scheduler_lease'"]);
+        assert!(commands.removal().is_empty());
+    }
 }
