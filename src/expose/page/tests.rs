@@ -158,7 +158,7 @@ fn a_missing_source_and_ignored_parameters_are_reported() {
     assert!(
         found
             && html.contains(
-                "Ignored in the address: an unknown state; a parameter other than state, source, q and page.</p>"
+                "Ignored in the address: a parameter other than state, source, q and page; an unknown state.</p>"
             ),
         "{html}"
     );
