@@ -55,16 +55,6 @@ pub struct WebConfigMetrics {
 }
 
 impl WebConfigMetrics {
-    fn register(registry: &Registry, [successful, success, not_after]: [&str; 3]) -> prometheus::Result<Self> {
-        let help = "When the first of the certificates that the exporter presents runs out.";
-        let not_after = GaugeVec::new(Opts::new(not_after, help), &[])?;
-        registry.register(Box::new(not_after.clone()))?;
-        Ok(Self {
-            reload: ReloadMetrics::register(registry, [successful, success], "the web configuration")?,
-            not_after,
-        })
-    }
-
     /// Records that the file has been loaded, and when the first of its certificates expires, if it has any.
     pub fn succeeded(&self, not_after: Option<f64>) {
         self.reload.succeeded();
@@ -137,7 +127,11 @@ impl SelfMetrics {
     /// If they are registered already.
     pub fn web_config(&self) -> prometheus::Result<WebConfigMetrics> {
         let [.., successful, success, not_after] = Self::NAMES;
-        WebConfigMetrics::register(&self.registry, [successful, success, not_after])
+        let help = "When the first of the certificates that the exporter presents runs out.";
+        let not_after = GaugeVec::new(Opts::new(not_after, help), &[])?;
+        self.registry.register(Box::new(not_after.clone()))?;
+        let reload = ReloadMetrics::register(&self.registry, [successful, success], "the web configuration")?;
+        Ok(WebConfigMetrics { reload, not_after })
     }
 
     /// The counter of panics.

@@ -1,6 +1,6 @@
 //! `lease-exporter check`: whether the configuration can be used, before anything depends on it.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 use tokio::time::Instant;
@@ -11,12 +11,13 @@ use super::manual::Manual;
 use super::print::print;
 use super::serve::{CONFIG_FILE, block_on};
 use super::terminal::ProgressLine;
-use super::web_config;
 use super::{Failure, sources};
+use crate::clock;
 use crate::config::{Config, Source};
 use crate::expose::DisplayName;
-use crate::lease::{Columns, Reading, RecordFault};
+use crate::lease::{Column, Columns, Reading, RecordFault};
 use crate::store::{ReadResult, RecordLimiter};
+use crate::web::config::WebConfig;
 
 pub(super) const MANUAL: Manual = Manual {
     examples: &[
@@ -60,30 +61,30 @@ pub(super) struct Arguments {
 
 pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     if let Some(file) = sources::given(arguments.web_config_file.as_deref()) {
-        print(&web_config::check(file)?)?;
+        print(web_config_report(file)?)?;
         if sources::given(arguments.config_file.as_deref()).is_none() {
             return Ok(Exit::Ok);
         }
     }
     let config = sources::configuration(sources::named(arguments.config_file.as_deref())?)?;
-    print(&config.warnings.iter().map(|warning| format!("{warning}\n")).collect::<String>())?;
+    print(config.warnings.iter().map(|warning| format!("{warning}\n")).collect::<String>())?;
+    let exposed: String = ExposedSecret::of(&config).into_iter().map(|file| format!("warning: {file}\n")).collect();
     if arguments.connect {
-        print(&warnings(&config))?;
+        print(exposed)?;
         return block_on(connect(&config))?;
     }
-    print(&(summary(&config) + &warnings(&config)))?;
+    let sources: String = config.sources.iter().map(|source| format!("{}\n", introduction(source))).collect();
+    print(sources + "The configuration is well formed; --connect reads each source too.\n" + &exposed)?;
     Ok(Exit::Ok)
 }
 
-/// The warnings of a configuration, a line each.
-fn warnings(config: &Config) -> String {
-    ExposedSecret::of(config).into_iter().map(|file| format!("warning: {file}\n")).collect()
-}
-
-fn summary(config: &Config) -> String {
-    let sources = config.sources.iter().map(|source| format!("{}\n", introduction(source)));
-    let hint = "The configuration is well formed; --connect reads each source too.\n";
-    sources.chain([hint.to_owned()]).collect()
+fn web_config_report(path: &Path) -> Result<String, Failure> {
+    let config = WebConfig::load(path).map_err(|error| Failure::Configuration(error.to_string()))?;
+    let mut text = format!("The web configuration is well formed: {}.\n", config.protection());
+    for warning in config.warnings(clock::unix_seconds()) {
+        text.push_str(&format!("  warning: {warning}\n"));
+    }
+    Ok(text)
 }
 
 fn introduction(source: &Source) -> String {
@@ -91,87 +92,83 @@ fn introduction(source: &Source) -> String {
     format!("{name}: {store}, {origin}, {} leases, times on the {}'s clock", rules.kind, rules.clock)
 }
 
-/// Reads all sources side by side, and tells of each as soon as those before it are told.
+/// Reads all sources in parallel, and prints the results in the order of the configuration.
 async fn connect(config: &Config) -> Result<Exit, Failure> {
-    let shown = |source: &Source| DisplayName(&source.name).to_string();
-    let progress = ProgressLine::start("reading", config.sources.iter().map(shown));
+    let name = |source: &Source| DisplayName(&source.name).to_string();
+    let progress = ProgressLine::start("reading", config.sources.iter().map(name));
     let readings: Vec<_> = config.sources.iter().map(|source| tokio::spawn(read(source))).collect();
-    let mut well = true;
+    let mut all_used = true;
     for (source, reading) in config.sources.iter().zip(readings) {
-        // It fails only by a bug, which has told itself.
-        let read = reading.await.map_err(|_| Failure::System(format!("{}: reading it panicked", shown(source))))?;
-        well &= read.as_ref().is_ok_and(|taken| taken.records.rejected.is_empty() && taken.records.over_limit == 0);
-        let text = introduction(source) + &came(&read);
-        progress.remove(&shown(source));
-        progress.suspend(|| print(&text))?;
+        // A task fails only by a panic, which the panic hook has reported.
+        let result = reading.await.map_err(|_| Failure::System(format!("{}: reading it panicked", name(source))))?;
+        all_used &= result.as_ref().is_ok_and(|read| read.records.rejected.is_empty() && read.records.over_limit == 0);
+        let result = match result {
+            Ok(reading) => reading_summary(&reading),
+            Err(error) => format!("\n  cannot be read ({}): {error}\n", error.failure()),
+        };
+        progress.remove(&name(source));
+        progress.suspend(|| print(introduction(source) + &result))?;
     }
-    Ok(if well { Exit::Ok } else { Exit::Unknown })
+    Ok(if all_used { Exit::Ok } else { Exit::Unknown })
 }
 
-/// One reading of a source, on a task of its own.
+/// Reads a source once, within its timeout.
 fn read(source: &Source) -> impl Future<Output = ReadResult> + Send + use<> {
     let (mut store, timeout) = (sources::store(source), source.timeout);
     async move { store.read(Instant::now() + timeout).await }
 }
 
-fn came(read: &ReadResult) -> String {
-    match read {
-        Ok(reading) => found(reading),
-        Err(error) => format!("\n  cannot be read ({}): {error}\n", error.failure()),
-    }
-}
+/// How many rejected rows are listed for each source. Further ones are counted.
+const MAX_REJECTED: usize = 20;
 
-/// Of so many rows that are not used it is told what is wrong with them; the rest is counted.
-const MOST_TOLD: usize = 20;
-
-fn found(reading: &Reading) -> String {
-    let mut leases: Vec<_> = reading.records.accepted.iter().filter_map(|row| row.lease.as_deref()).collect();
+fn reading_summary(reading: &Reading) -> String {
+    let records = &reading.records;
+    let mut leases: Vec<_> = records.accepted.iter().filter_map(|row| row.lease.as_deref()).collect();
     leases.dedup();
     let mut text = format!(
         "\n  read: {} leases in {} rows; its clock is {:+.3} s from this machine's\n",
         leases.len(),
-        reading.records.accepted.len() + reading.records.rejected.len(),
+        records.accepted.len() + records.rejected.len(),
         reading.clock_offset
     );
-    text.push_str(&missing(reading.columns));
-    for rejected in reading.records.rejected.iter().take(MOST_TOLD) {
+    for missing in missing_facts(reading.columns) {
+        text.push_str(&format!("  not reported: {missing}\n"));
+    }
+    for rejected in records.rejected.iter().take(MAX_REJECTED) {
         let lease = rejected.lease.as_deref().map_or_else(|| "a row".to_owned(), |lease| format!("lease {lease:?}"));
-        let what = match rejected.fault {
+        let fault = match rejected.fault {
             RecordFault::OverLimit => format!("more than {} rows, so nothing is known of it", RecordLimiter::MEMBERS),
             fault => format!("column {}: {fault}", rejected.column),
         };
-        text.push_str(&format!("  not used: {lease}, {what}\n"));
+        text.push_str(&format!("  not used: {lease}, {fault}\n"));
     }
-    if let Some(more @ 1..) = reading.records.rejected.len().checked_sub(MOST_TOLD) {
+    if let Some(more @ 1..) = records.rejected.len().checked_sub(MAX_REJECTED) {
         text.push_str(&format!("  not used: {more} rows more\n"));
     }
-    if reading.records.over_limit > 0 {
-        let (rows, members) = (reading.records.over_limit, RecordLimiter::MEMBERS);
+    if records.over_limit > 0 {
+        let (rows, members) = (records.over_limit, RecordLimiter::MEMBERS);
         text.push_str(&format!("  not used: {rows} rows beyond max_leases, or beyond the {members} of one lease\n"));
     }
     text
 }
 
-/// What can never be told of the leases, for lack of a column.
-fn missing(columns: Columns) -> String {
-    use crate::lease::Column;
-    let mut text = String::new();
-    let mut say = |what: &str| {
-        text.push_str("  not reported: ");
-        text.push_str(what);
-        text.push('\n');
-    };
-    if !columns.has_progress() {
-        say("progress, so a held lease stays unknown (columns progress_at, progress_cursor)");
-    }
-    if !columns.has(Column::Due) && !columns.has(Column::OldestDueAt) {
-        say("due work, so nothing is idle or stalled unless `work` or `cadence` is set (columns due, oldest_due_at)");
-    }
-    if !columns.has_expiry() {
-        say("expiry, so a lease counts as held while its record is there (columns expires_at, ttl_seconds)");
-    }
-    if !columns.has(Column::Epoch) {
-        say("epochs, so progress is not told apart by who made it (columns epoch, progress_epoch)");
-    }
-    text
+/// The facts that are never known of the leases, because the source lacks a column.
+fn missing_facts(columns: Columns) -> impl Iterator<Item = &'static str> {
+    let has_due = columns.has(Column::Due) || columns.has(Column::OldestDueAt);
+    let facts = [
+        (columns.has_progress(), "progress, so a held lease stays unknown (columns progress_at, progress_cursor)"),
+        (
+            has_due,
+            "due work, so nothing is idle or stalled unless `work` or `cadence` is set (columns due, oldest_due_at)",
+        ),
+        (
+            columns.has_expiry(),
+            "expiry, so a lease counts as held while its record is there (columns expires_at, ttl_seconds)",
+        ),
+        (
+            columns.has(Column::Epoch),
+            "epochs, so progress is not told apart by who made it (columns epoch, progress_epoch)",
+        ),
+    ];
+    facts.into_iter().filter(|(is_known, _)| !is_known).map(|(_, fact)| fact)
 }

@@ -5,7 +5,7 @@ use clap_complete::{Shell, generate};
 
 use super::exit::Exit;
 use super::manual::Manual;
-use super::print::print_bytes;
+use super::print::print;
 use super::{CommandLine, Failure};
 
 pub(super) const MANUAL: Manual = Manual {
@@ -41,7 +41,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
         Shell::Fish => script.extend_from_slice((FISH.to_owned() + &fish_values(&command)).as_bytes()),
         _ => {}
     }
-    print_bytes(&script)?;
+    print(&script)?;
     Ok(Exit::Ok)
 }
 

@@ -9,7 +9,7 @@ use clap_mangen::roff::{Roff, bold, roman};
 
 use super::exit::Exit;
 use super::manual::Manual;
-use super::print::print_bytes;
+use super::print::print;
 use super::{CommandLine, Failure};
 use crate::build_info;
 
@@ -22,8 +22,16 @@ pub(super) const MANUAL: Manual = Manual {
     exits: &[(Exit::Ok, "the page was printed, or the pages written")],
 };
 
-/// The commands that have a page.
-const COMMANDS: [&str; 7] = ["status", "check", "presets", "demo", "scheduler", "completions", "man"];
+/// The commands that have a page, and the part of the page that clap does not generate.
+const COMMANDS: [(&str, Manual); 7] = [
+    ("status", super::status::MANUAL),
+    ("check", super::check::MANUAL),
+    ("presets", super::presets::MANUAL),
+    ("demo", super::demo::MANUAL),
+    ("scheduler", super::scheduler::MANUAL),
+    ("completions", super::completions::MANUAL),
+    ("man", MANUAL),
+];
 
 /// Print a manual page, or write all of them into a folder.
 ///
@@ -33,7 +41,7 @@ const COMMANDS: [&str; 7] = ["status", "check", "presets", "demo", "scheduler", 
 #[command(after_long_help = MANUAL.help())]
 pub(super) struct Arguments {
     /// The command whose page to print
-    #[arg(conflicts_with = "directory", value_parser = COMMANDS)]
+    #[arg(conflicts_with = "directory", value_parser = COMMANDS.map(|(name, _)| name))]
     command: Option<String>,
 
     /// Write all pages into this folder instead, which is created if necessary
@@ -47,7 +55,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
             Failure::System(format!("cannot write manual pages into {}: {error}", directory.display()))
         })?;
     } else if let Some(page) = pages().into_iter().find(|page| page.command == arguments.command) {
-        print_bytes(&page.render())?;
+        print(page.render())?;
     }
     Ok(Exit::Ok)
 }
@@ -55,20 +63,6 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
 fn write_pages(directory: &Path) -> std::io::Result<()> {
     fs::create_dir_all(directory)?;
     pages().into_iter().try_for_each(|page| fs::write(directory.join(format!("{}.1", page.title)), page.render()))
-}
-
-/// The manual of a command, or of the program itself.
-fn manual_of(command: Option<&str>) -> Manual {
-    match command {
-        Some("status") => super::status::MANUAL,
-        Some("check") => super::check::MANUAL,
-        Some("presets") => super::presets::MANUAL,
-        Some("demo") => super::demo::MANUAL,
-        Some("scheduler") => super::scheduler::MANUAL,
-        Some("completions") => super::completions::MANUAL,
-        Some("man") => MANUAL,
-        _ => super::serve::MANUAL,
-    }
 }
 
 /// A manual page before it is rendered.
@@ -136,7 +130,8 @@ impl Page {
         if has_commands {
             let _ = man.render_subcommands_section(&mut page);
         }
-        let manual = manual_of(command.as_deref());
+        let manual = COMMANDS.into_iter().find(|(name, _)| command.as_deref() == Some(name));
+        let manual = manual.map_or(super::serve::MANUAL, |(_, manual)| manual);
         let exits: Vec<_> =
             manual.exits().into_iter().map(|(exit, meaning)| (exit.code().to_string(), meaning)).collect();
         let mut rest = Roff::new();
@@ -177,6 +172,9 @@ mod tests {
     #[test]
     fn every_command_has_a_page() {
         let pages = pages();
-        assert_eq!(pages.iter().filter_map(|page| page.command.as_deref()).collect::<Vec<_>>(), COMMANDS);
+        assert_eq!(
+            pages.iter().filter_map(|page| page.command.as_deref()).collect::<Vec<_>>(),
+            COMMANDS.map(|(name, _)| name)
+        );
     }
 }

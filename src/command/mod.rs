@@ -19,7 +19,6 @@ mod signals;
 pub mod sources;
 mod status;
 mod terminal;
-mod web_config;
 
 use std::ffi::OsString;
 use std::process::ExitCode;

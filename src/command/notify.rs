@@ -26,19 +26,9 @@ impl ServiceManager {
         Self(address.ok())
     }
 
-    /// The exporter serves the newest valid configuration.
-    pub(super) fn ready(&self) {
-        self.notify("READY=1");
-    }
-
-    /// The exporter reloads its configuration.
-    pub(super) fn reloading(&self) {
-        self.notify("RELOADING=1");
-    }
-
     /// Runs the server: notifies that it is ready, and that it is stopping once `stop` is cancelled.
     pub(super) async fn run<T>(&self, server: impl Future<Output = T>, stop: &CancellationToken) -> T {
-        self.ready();
+        self.notify("READY=1");
         let mut server = pin!(server);
         tokio::select! {
             // A server without open connections ends as soon as `stop` is cancelled.
@@ -49,7 +39,8 @@ impl ServiceManager {
         server.await
     }
 
-    fn notify(&self, state: &str) {
+    /// Sends a state such as `READY=1`.
+    pub(super) fn notify(&self, state: &str) {
         let Some(address) = &self.0 else { return };
         let sent = UnixDatagram::unbound().and_then(|socket| socket.send_to_addr(state.as_bytes(), address));
         if let Err(error) = sent {

@@ -12,15 +12,10 @@ pub(super) enum Pipe {
     Closed,
 }
 
-/// Prints a text and flushes it.
-pub(super) fn print(text: &str) -> Result<Pipe, Failure> {
-    print_bytes(text.as_bytes())
-}
-
-/// Prints bytes and flushes them.
-pub(super) fn print_bytes(bytes: &[u8]) -> Result<Pipe, Failure> {
+/// Prints a text or bytes and flushes them.
+pub(super) fn print(content: impl AsRef<[u8]>) -> Result<Pipe, Failure> {
     let mut out = io::stdout().lock();
-    write_result(out.write_all(bytes).and_then(|()| out.flush()))
+    write_result(out.write_all(content.as_ref()).and_then(|()| out.flush()))
 }
 
 /// Converts the result of writing to standard output.

@@ -97,9 +97,9 @@ impl ConfigReloader {
                 _ = hangups.recv() => None,
                 Some(request) = requests.recv() => Some(request),
             };
-            manager.reloading();
+            manager.notify("RELOADING=1");
             let reloaded = self.reload(exporter).await;
-            manager.ready();
+            manager.notify("READY=1");
             if let Some(request) = request {
                 let _ = request.send(reloaded);
             }

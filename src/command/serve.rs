@@ -15,9 +15,8 @@ use super::manual::{Manual, NO_COLOR};
 use super::notify::ServiceManager;
 use super::reload::ConfigReloader;
 use super::signals::{self, Signals};
-use super::web_config;
 use super::{Failure, sources};
-use crate::web::config::WebConfigWatcher;
+use crate::web::config::{Protection, WebConfigWatcher};
 use crate::web::{self, Authenticator, Limits, Listener, Reloader, Router, Settings};
 use crate::{log, panics};
 
@@ -161,7 +160,7 @@ fn serve_until_signalled(arguments: &Arguments) -> Result<(), Failure> {
             Authenticator::watching(router, web, sources::random_bytes()?)
         }
     };
-    web_config::log_protection(reloader.protection());
+    log_protection(reloader.protection());
     let (sockets, manager) = (arguments.listen.listen()?, ServiceManager::from_environment());
     block_on(async {
         // Before the sockets accept connections: until signals are registered, SIGHUP would end the process.
@@ -183,6 +182,13 @@ fn serve_until_signalled(arguments: &Arguments) -> Result<(), Failure> {
     log::finish();
     tracing::info!(target: log::OPERATION, "stopped");
     Ok(())
+}
+
+/// Logs which protection the server requires of clients.
+fn log_protection(Protection { tls, client_certificates, users }: Protection) {
+    let switch = |on| if on { "on" } else { "off" };
+    let (tls, client_certificates) = (switch(tls), switch(client_certificates));
+    tracing::info!(tls, client_certificates, users, "protection of the web interface");
 }
 
 /// Loads the web configuration for the first time.

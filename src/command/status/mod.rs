@@ -88,12 +88,11 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     let config = sources::configuration(sources::named(arguments.config_file.as_deref())?)?;
     let observer = sources::passing_observer(&config)?;
     match arguments.watch {
-        Some(every) if is_full_screen => block_on(watch::draw_repeatedly(&observer, every))?,
-        Some(every) => block_on(watch::print_changes(&observer, every))?,
+        Some(every) => block_on(watch::watch(&observer, every, is_full_screen))?,
         None => {
             let readings = block_on(readings::read_once(&observer))?;
             let snapshots: Vec<_> = readings.iter().map(|reading| &*reading.snapshot).collect();
-            print(&text(&snapshots, supports_colour(&io::stdout())))?;
+            print(text(&snapshots, supports_colour(&io::stdout())))?;
             Ok(exit_code(&snapshots))
         }
     }

@@ -28,27 +28,21 @@ use crate::observer::{CachedReading, Observer};
 /// A reading that takes longer is shown as pending. The frame is then redrawn at this interval.
 const SLOW: Duration = Duration::from_secs(1);
 
-/// Draws a table on the terminal until a signal.
-pub(super) async fn draw_repeatedly(observer: &Observer, every: Duration) -> Result<Exit, Failure> {
-    until_signalled(|stop| draw_until(observer, every, stop)).await
-}
-
-/// Prints changes until a signal, or until the reader closes the pipe.
-pub(super) async fn print_changes(observer: &Observer, every: Duration) -> Result<Exit, Failure> {
-    until_signalled(|stop| print_until(observer, every, stop)).await
-}
-
-async fn until_signalled<F>(watch: impl FnOnce(CancellationToken) -> F) -> Result<Exit, Failure>
-where
-    F: Future<Output = Result<Exit, Failure>>,
-{
+/// Draws a table on the terminal, or prints changes, until a signal or until the reader closes the pipe.
+pub(super) async fn watch(observer: &Observer, every: Duration, is_full_screen: bool) -> Result<Exit, Failure> {
     let (signals, stop) = (Signals::with(&[])?, CancellationToken::new());
-    let done = signals.run(stop.clone(), watch(stop)).await;
+    let watch = async {
+        if is_full_screen {
+            draw_until(observer, every, &stop).await
+        } else {
+            print_until(observer, every, &stop).await
+        }
+    };
     // After a second signal, the last states are not known.
-    done.unwrap_or(Ok(Exit::Unknown))
+    signals.run(stop.clone(), watch).await.unwrap_or(Ok(Exit::Unknown))
 }
 
-async fn print_until(observer: &Observer, every: Duration, stop: CancellationToken) -> Result<Exit, Failure> {
+async fn print_until(observer: &Observer, every: Duration, stop: &CancellationToken) -> Result<Exit, Failure> {
     let mut sources = SourceReadings::new(observer);
     let mut logs: Vec<ChangeLog> = sources.0.iter().map(|_| ChangeLog::default()).collect();
     let mut events = read_sources(observer, Some(every));
@@ -77,7 +71,7 @@ fn is_pipe_closed() -> bool {
         && pipe[0].revents().intersects(PollFlags::ERR | PollFlags::HUP)
 }
 
-async fn draw_until(observer: &Observer, every: Duration, stop: CancellationToken) -> Result<Exit, Failure> {
+async fn draw_until(observer: &Observer, every: Duration, stop: &CancellationToken) -> Result<Exit, Failure> {
     let mut resized = signals::stream(SignalKind::window_change())?;
     let mut suspended = signals::stream(SignalKind::from_raw(Signal::TSTP.as_raw()))?;
     let mut ticks = interval(SLOW);

@@ -2,17 +2,19 @@
 
 mod progress;
 mod screen;
-mod style;
 
 use std::env;
 use std::io::IsTerminal;
+use std::ops::Range;
 use std::os::fd::AsFd;
 
+use anstyle::{AnsiColor, Style};
 use rustix::termios::tcgetwinsize;
+
+use crate::lease::State;
 
 pub(super) use progress::{ProgressLine, progress_text};
 pub(super) use screen::Screen;
-pub(super) use style::{paint, paint_part, state_style};
 
 /// The size of a terminal in characters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,4 +45,28 @@ pub(super) fn can_rewrite(stream: &impl IsTerminal) -> bool {
 pub(super) fn supports_colour(stream: &impl IsTerminal) -> bool {
     let no_color = env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
     stream.is_terminal() && !no_color && env::var_os("TERM").is_none_or(|name| name != "dumb")
+}
+
+/// The style of a state.
+pub(super) const fn state_style(state: State) -> Style {
+    let (colour, style) = match state {
+        State::Active => (AnsiColor::Green, Style::new()),
+        State::Idle => (AnsiColor::Cyan, Style::new()),
+        State::Stalled | State::NoLeader => (AnsiColor::Red, Style::new().bold()),
+        State::Unknown => (AnsiColor::Yellow, Style::new()),
+    };
+    style.fg_color(Some(anstyle::Color::Ansi(colour)))
+}
+
+/// The text in this style.
+pub(super) fn paint(style: Style, text: &str) -> String {
+    format!("{style}{text}{style:#}")
+}
+
+/// The text with one part of it in this style. A part that the text does not contain in full is not styled.
+pub(super) fn paint_part(style: Style, text: &str, part: &Range<usize>) -> String {
+    match (text.get(..part.start), text.get(part.clone()), text.get(part.end..)) {
+        (Some(before), Some(part), Some(after)) => format!("{before}{}{after}", paint(style, part)),
+        _ => text.to_owned(),
+    }
 }
