@@ -3,7 +3,7 @@
 //!
 //! ```text
 //! Store -- Reading --> SourceEvaluator -- SourceSnapshot --> CachedReading --> EncodedText (metrics, JSON)
-//!                                                                         \-> PartialView (page)
+//!                                                                         \-> ObservedSource (page)
 //! ```
 //!
 //! A [`CachedReading`] holds the snapshot, the history and the compressed renderings, each made on first use. A request
@@ -11,24 +11,54 @@
 
 mod body;
 mod cached_reading;
-mod partial_view;
-mod setup;
 mod shared_once;
 mod source;
 
 use std::sync::Arc;
+use std::time::Duration;
 
-use bytes::Bytes;
 use tokio::time::Instant;
 
 use crate::expose::metrics::Exposition;
-use crate::expose::{Encoding, Format};
+use crate::expose::page::ObservedSource;
+use crate::lease::SourceEvaluator;
+use crate::store::Store;
 
 pub use body::{EncodedText, LazyText, Retained, encoded, json};
 pub use cached_reading::CachedReading;
-pub use partial_view::{PartialView, WaitLimit};
-pub use setup::{Continuity, ReadOverrun, SourceSetup};
 use source::{PendingOrCached, Source};
+
+/// The settings of a source.
+#[derive(Debug)]
+pub struct SourceSetup {
+    /// The source's name.
+    pub name: Arc<str>,
+    /// The store to read.
+    pub store: Box<dyn Store>,
+    /// Turns the readings into snapshots.
+    pub evaluator: SourceEvaluator,
+    /// The timeout of a read.
+    pub timeout: Duration,
+    /// How long scrapes share one reading.
+    pub reuse_for: Duration,
+}
+
+/// Whether a source keeps its state when the configuration is reloaded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Continuity {
+    /// The source starts without state.
+    Restart,
+    /// The source keeps the open connection, the tracked leases and the history of the source of the same name.
+    Continue,
+}
+
+/// A read that did not end long after its timeout, so that the source cannot be reconfigured.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("source `{source_name}`: the pending read does not end, long after its timeout; check its store")]
+pub struct ReadOverrun {
+    /// The source's name.
+    pub source_name: Arc<str>,
+}
 
 /// The sources of a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -43,6 +73,27 @@ pub enum SourceSelection {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("no source of that name is configured")]
 pub struct NotConfigured;
+
+/// How long to wait for a pending reading, from its start.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WaitLimit {
+    /// One second, for a client that will ask again.
+    Short,
+    /// One second longer than the last reading took if that reading is too old to be shown, for a client that asks once.
+    LastReadDuration,
+}
+
+const SHORT_WAIT: Duration = Duration::from_secs(1);
+
+impl WaitLimit {
+    /// The time to wait. `last_read` is the duration of the last reading, if it succeeded.
+    fn duration(self, last_read: Option<Duration>) -> Duration {
+        match self {
+            Self::Short => SHORT_WAIT,
+            Self::LastReadDuration => SHORT_WAIT.saturating_add(last_read.unwrap_or_default()),
+        }
+    }
+}
 
 /// A set of sources. Clones share the sources and their readings.
 #[derive(Clone, Debug)]
@@ -123,11 +174,11 @@ impl Observer {
     }
 
     /// Reads all sources in parallel, and waits for each reading no longer than `limit` and `deadline` allow.
-    pub async fn partial_views(&self, limit: WaitLimit, deadline: Instant) -> Vec<PartialView> {
+    pub async fn observed_sources(&self, limit: WaitLimit, deadline: Instant) -> Vec<ObservedSource> {
         let joined: Vec<_> = self.sources.iter().map(|source| (source, source.join())).collect();
         let mut views = Vec::with_capacity(joined.len());
         for (source, joined) in joined {
-            views.push(source.partial_view(joined, limit, deadline).await);
+            views.push(source.observed_source(joined, limit, deadline).await);
         }
         views
     }
@@ -135,17 +186,6 @@ impl Observer {
     /// The names of the sources, in the order of the configuration.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.sources.iter().map(|source| source.name())
-    }
-
-    /// The metrics of these readings, followed by `rest`.
-    pub async fn metrics(
-        &self,
-        readings: &[Arc<CachedReading>],
-        format: Format,
-        encoding: Encoding,
-        rest: Vec<Bytes>,
-    ) -> EncodedText {
-        body::metrics(&self.exposition, readings, format, encoding, rest).await
     }
 }
 

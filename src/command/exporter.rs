@@ -6,8 +6,9 @@ use bytes::Bytes;
 use tokio::time::Instant;
 
 use super::Failure;
+use crate::expose::page::ObservedSource;
 use crate::expose::{Encoding, Format};
-use crate::observer::{CachedReading, EncodedText, NotConfigured, Observer, PartialView, SourceSelection, WaitLimit};
+use crate::observer::{CachedReading, EncodedText, NotConfigured, Observer, SourceSelection, WaitLimit};
 use crate::self_metrics::SelfMetrics;
 use crate::web::Content;
 
@@ -68,13 +69,13 @@ impl Content for Exporter {
         Ok(self.observer().select(&sources)?.observe(deadline).await)
     }
 
-    async fn partial_views(
+    async fn observed_sources(
         &self,
         sources: SourceSelection,
         waiting: WaitLimit,
         deadline: Instant,
-    ) -> Result<Vec<PartialView>, NotConfigured> {
-        Ok(self.observer().select(&sources)?.partial_views(waiting, deadline).await)
+    ) -> Result<Vec<ObservedSource>, NotConfigured> {
+        Ok(self.observer().select(&sources)?.observed_sources(waiting, deadline).await)
     }
 
     fn sources(&self) -> Vec<String> {

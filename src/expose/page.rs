@@ -17,6 +17,7 @@ mod timeline;
 mod view;
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 use std::time::Duration;
 
 use askama::Template;
@@ -40,12 +41,12 @@ pub const SCRIPT: &str = include_str!("assets/live.js");
 pub const ICON: &str = include_str!("assets/icon.svg");
 
 /// The latest snapshot of one source and its history.
-#[derive(Clone, Copy, Debug)]
-pub struct ObservedSource<'a> {
-    /// The latest snapshot.
-    pub snapshot: &'a SourceSnapshot,
+#[derive(Clone, Debug)]
+pub struct ObservedSource {
+    /// The latest snapshot, or the leases without their status if it is too old.
+    pub snapshot: Arc<SourceSnapshot>,
     /// The states of its leases over time, up to that snapshot.
-    pub history: &'a History,
+    pub history: History,
     /// The time of the snapshot on the monotonic clock. Ages are as of this time.
     pub observed_at: Duration,
     /// How long the store has not answered, if the latest read failed by timeout or is still running.
@@ -69,7 +70,7 @@ pub struct RenderedPage {
 /// The template could not be rendered. No cause is known.
 pub fn render(
     view: &View,
-    sources: &[ObservedSource<'_>],
+    sources: &[ObservedSource],
     source_names: &[impl AsRef<str>],
     now: PageClock,
     metrics_path: &str,
@@ -93,7 +94,7 @@ pub fn render(
 ///
 /// # Errors
 /// As for [`render`].
-pub fn render_main(view: &View, sources: &[ObservedSource<'_>], now: PageClock) -> askama::Result<String> {
+pub fn render_main(view: &View, sources: &[ObservedSource], now: PageClock) -> askama::Result<String> {
     match view {
         View::List(filter) => LeaseList::of(filter, sources, now).render(),
         View::Lease { source, lease } => LeasePage::of(source, lease, sources, now).render(),

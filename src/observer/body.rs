@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 
+use super::Observer;
 use super::cached_reading::CachedReading;
 use crate::expose::gzip::{self, GzipPart};
 use crate::expose::metrics::{CompressedMetrics, Exposition, SourceMetrics};
@@ -50,27 +51,28 @@ impl fmt::Debug for LazyText {
 /// shorter. Longer text is written lazily, or sent in blocks that are compressed once and shared.
 const MAX_WHOLE_LEASES: usize = 24;
 
-/// The metrics of these readings, followed by `rest`.
-pub(super) async fn metrics(
-    exposition: &Exposition,
-    readings: &[Arc<CachedReading>],
-    format: Format,
-    encoding: Encoding,
-    rest: Vec<Bytes>,
-) -> EncodedText {
-    let sources: Vec<_> = readings.iter().map(|reading| Arc::clone(&reading.metrics)).collect();
-    if leases(readings) <= MAX_WHOLE_LEASES {
-        return encoded(exposition.text(format, sources, rest).collect(), encoding);
-    }
-    if encoding != Encoding::Identity {
-        if let Some(stream) = compressed(exposition, readings, &sources, format, &rest).await {
+impl Observer {
+    /// The metrics of these readings, followed by `rest`.
+    pub async fn metrics(
+        &self,
+        readings: &[Arc<CachedReading>],
+        format: Format,
+        encoding: Encoding,
+        rest: Vec<Bytes>,
+    ) -> EncodedText {
+        let exposition = &self.exposition;
+        let sources: Vec<_> = readings.iter().map(|reading| Arc::clone(&reading.metrics)).collect();
+        if leases(readings) <= MAX_WHOLE_LEASES {
+            return encoded(exposition.text(format, sources, rest).collect(), encoding);
+        }
+        if encoding != Encoding::Identity
+            && let Some(stream) = compressed(exposition, readings, &sources, format, &rest).await
+        {
             return EncodedText::Gzip(stream);
         }
+        let retained = readings.iter().map(retained).collect();
+        EncodedText::Lazy(LazyText { pieces: Box::new(exposition.text(format, sources, rest)), retained })
     }
-    EncodedText::Lazy(LazyText {
-        pieces: Box::new(exposition.text(format, sources, rest)),
-        retained: readings.iter().map(retained).collect(),
-    })
 }
 
 /// The metrics of these readings as a gzip stream; `None` after a failure, which is logged.

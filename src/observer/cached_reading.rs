@@ -7,6 +7,7 @@ use super::shared_once::SharedOnce;
 use crate::expose::gzip::{Compressor, DEFAULT_LEVEL, GzipPart};
 use crate::expose::json;
 use crate::expose::metrics::{CompressedMetrics, Exposition, SourceMetrics};
+use crate::expose::page::ObservedSource;
 use crate::history::History;
 use crate::lease::SourceSnapshot;
 
@@ -21,7 +22,7 @@ pub struct CachedReading {
     /// When the reading was made, on the exporter's monotonic clock.
     pub at: Duration,
     pub(super) metrics: Arc<SourceMetrics>,
-    compressed_metrics: Arc<SharedOnce<Option<Arc<CompressedMetrics>>>>,
+    pub(super) compressed_metrics: Arc<SharedOnce<Option<Arc<CompressedMetrics>>>>,
     compressed_json: Arc<SharedOnce<Option<GzipPart>>>,
     latest: Arc<LatestCompressed>,
 }
@@ -57,9 +58,10 @@ impl CachedReading {
         self.compressed_json.get_or_make(compress).await?.as_ref()
     }
 
-    #[cfg(test)]
-    pub(super) fn is_compressed(&self) -> bool {
-        self.compressed_metrics.is_made()
+    /// The source as a page shows it.
+    pub(super) fn observed_source(&self, observed_at: Duration, unanswered_for: Option<Duration>) -> ObservedSource {
+        let (snapshot, history) = (Arc::clone(&self.snapshot), self.history.clone());
+        ObservedSource { snapshot, history, observed_at, unanswered_for }
     }
 }
 

@@ -1,46 +1,40 @@
-//! A value that is made when it is first asked for, once, on a blocking thread, and shared.
+//! A value that is made once, on a blocking thread, for the first task that needs it.
 
 use std::sync::{Arc, OnceLock};
 
 use tokio::sync::Mutex;
 
-/// A value that is made once, however many tasks ask for it at once.
+/// A value that is made once, however many tasks need it at the same time.
 #[derive(Debug)]
 pub(super) struct SharedOnce<T> {
-    made: OnceLock<T>,
-    /// Held by the task that makes the value. The others wait for it, and block no thread.
-    turn: Arc<Mutex<()>>,
+    value: OnceLock<T>,
+    /// Locked while the value is made. Tasks that wait for the lock block no thread.
+    maker: Arc<Mutex<()>>,
 }
 
 impl<T> Default for SharedOnce<T> {
     fn default() -> Self {
-        Self { made: OnceLock::new(), turn: Arc::default() }
+        Self { value: OnceLock::new(), maker: Arc::default() }
     }
 }
 
 impl<T: Send + Sync + 'static> SharedOnce<T> {
-    /// The value, made by `make` if it is not there yet. `None`, if making it panicked.
+    /// The value, made by `make` if there is none yet. Returns `None` if `make` panicked.
     ///
-    /// A task that stops waiting does not stop the making: the others get the value.
+    /// If the task is dropped, `make` continues, and other tasks get the value.
     pub(super) async fn get_or_make(self: &Arc<Self>, make: impl FnOnce() -> T + Send + 'static) -> Option<&T> {
-        if self.made.get().is_none() {
-            let turn = Arc::clone(&self.turn).lock_owned().await;
-            if self.made.get().is_none() {
+        if self.value.get().is_none() {
+            let guard = Arc::clone(&self.maker).lock_owned().await;
+            if self.value.get().is_none() {
                 let once = Arc::clone(self);
-                let making = tokio::task::spawn_blocking(move || {
-                    let _turn = turn;
-                    once.made.get_or_init(make);
+                let task = tokio::task::spawn_blocking(move || {
+                    let _guard = guard;
+                    once.value.get_or_init(make);
                 });
-                making.await.ok()?;
+                task.await.ok()?;
             }
         }
-        self.made.get()
-    }
-
-    /// Whether it is there.
-    #[cfg(test)]
-    pub(super) fn is_made(&self) -> bool {
-        self.made.get().is_some()
+        self.value.get()
     }
 }
 
@@ -52,12 +46,18 @@ mod tests {
 
     use super::*;
 
+    impl<T> SharedOnce<T> {
+        pub(in crate::observer) fn is_made(&self) -> bool {
+            self.value.get().is_some()
+        }
+    }
+
     #[tokio::test]
-    async fn sixteen_who_ask_at_once_share_what_one_of_them_makes() {
+    async fn simultaneous_tasks_share_one_value_that_is_made_once() {
         let (once, count) = (Arc::new(SharedOnce::default()), Arc::new(AtomicUsize::new(0)));
         let (go, wait) = mpsc::channel::<()>();
         let wait = Arc::new(std::sync::Mutex::new(wait));
-        let asking: Vec<_> = (0..16)
+        let tasks: Vec<_> = (0..16)
             .map(|_| {
                 let (once, count, wait) = (Arc::clone(&once), Arc::clone(&count), Arc::clone(&wait));
                 tokio::spawn(async move {
@@ -69,21 +69,21 @@ mod tests {
                 })
             })
             .collect();
-        // Every one of them has asked and waits before the first is done.
+        // All tasks wait before the value is made.
         for _ in 0..100 {
             tokio::task::yield_now().await;
         }
         for _ in 0..16 {
             go.send(()).unwrap();
         }
-        for asked in asking {
-            assert_eq!(asked.await.unwrap(), Some(1));
+        for task in tasks {
+            assert_eq!(task.await.unwrap(), Some(1));
         }
         assert_eq!(count.load(Ordering::SeqCst), 1);
     }
 
     #[tokio::test]
-    async fn who_goes_away_does_not_keep_it_from_being_made_once() {
+    async fn a_dropped_task_does_not_stop_the_value_from_being_made() {
         let (once, count) = (Arc::new(SharedOnce::default()), Arc::new(AtomicUsize::new(0)));
         let (go, wait) = mpsc::channel::<()>();
         let of_first = Arc::clone(&count);
@@ -98,9 +98,9 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn after_a_panic_the_next_who_asks_makes_it() {
+    async fn after_a_panic_the_next_task_makes_the_value() {
         let once = Arc::new(SharedOnce::default());
-        assert_eq!(once.get_or_make(|| panic!("as asked for")).await, None);
+        assert_eq!(once.get_or_make(|| panic!("on purpose")).await, None);
         assert_eq!(once.get_or_make(|| 7).await, Some(&7));
     }
 }

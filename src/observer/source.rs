@@ -11,10 +11,10 @@ use tokio::time::{Instant, timeout_at};
 use tracing::{info, warn};
 
 use super::cached_reading::{CachedReading, LatestCompressed};
-use super::partial_view::{PartialView, WaitLimit};
-use super::setup::{ReadOverrun, SourceSetup};
 use super::shared_once::SharedOnce;
+use super::{ReadOverrun, SourceSetup, WaitLimit};
 use crate::clock;
+use crate::expose::page::ObservedSource;
 use crate::history::History;
 use crate::lease::{ReadFailure, SourceEvaluator, SourceSnapshot};
 use crate::store::{ReadError, ReadResult, Store};
@@ -232,12 +232,12 @@ impl Source {
     }
 
     /// The view for a page, which waits for a pending reading for a limited time only.
-    pub(super) async fn partial_view(
+    pub(super) async fn observed_source(
         &self,
         joined: PendingOrCached,
         limit: WaitLimit,
         deadline: Instant,
-    ) -> PartialView {
+    ) -> ObservedSource {
         let mut pending = match joined {
             PendingOrCached::Cached(reading) => return self.view(&reading),
             PendingOrCached::Pending(pending) => pending,
@@ -255,24 +255,24 @@ impl Source {
     }
 
     /// The view of a reading that has ended.
-    fn view(&self, reading: &CachedReading) -> PartialView {
+    fn view(&self, reading: &CachedReading) -> ObservedSource {
         let timed_out = reading.snapshot.health.outcome == Err(ReadFailure::Timeout);
         let unanswered = timed_out.then(|| self.latest().unanswered_since.elapsed());
-        PartialView::new(reading, reading.at, unanswered)
+        reading.observed_source(reading.at, unanswered)
     }
 
     /// The view while a reading is pending: the reading before it for [`DISPLAY_PERIOD`], and then no known lease.
-    async fn view_pending(&self, pending: &PendingRead) -> PartialView {
+    async fn view_pending(&self, pending: &PendingRead) -> ObservedSource {
         let unanswered = {
             let latest = self.latest();
             let unanswered = Some(latest.unanswered_since.elapsed());
             if latest.is_displayable() {
-                return PartialView::new(&latest.reading, latest.reading.at, unanswered);
+                return latest.reading.observed_source(latest.reading.at, unanswered);
             }
             unanswered
         };
         let unread = self.unread(pending, ReadFailure::Timeout).await;
-        PartialView::new(&unread, clock::monotonic(), unanswered)
+        unread.observed_source(clock::monotonic(), unanswered)
     }
 }
 

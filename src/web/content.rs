@@ -4,8 +4,9 @@ use std::sync::Arc;
 
 use tokio::time::Instant;
 
+use crate::expose::page::ObservedSource;
 use crate::expose::{Encoding, Format};
-use crate::observer::{CachedReading, EncodedText, NotConfigured, PartialView, SourceSelection, WaitLimit};
+use crate::observer::{CachedReading, EncodedText, NotConfigured, SourceSelection, WaitLimit};
 
 /// What the server serves. Methods with a deadline read the selected sources until then at most.
 pub trait Content: Send + Sync + 'static {
@@ -32,12 +33,12 @@ pub trait Content: Send + Sync + 'static {
     ) -> impl Future<Output = Result<Vec<Arc<CachedReading>>, NotConfigured>> + Send;
 
     /// The views for the status page, which waits for slow sources only as long as the limit allows.
-    fn partial_views(
+    fn observed_sources(
         &self,
         sources: SourceSelection,
         wait_limit: WaitLimit,
         deadline: Instant,
-    ) -> impl Future<Output = Result<Vec<PartialView>, NotConfigured>> + Send;
+    ) -> impl Future<Output = Result<Vec<ObservedSource>, NotConfigured>> + Send;
 
     /// The names of all sources.
     fn sources(&self) -> Vec<String>;

@@ -15,9 +15,9 @@ use tokio::time::{Instant, timeout_at};
 
 use super::response::{self, Response};
 use crate::expose::Encoding;
-use crate::expose::page::View;
+use crate::expose::page::{ObservedSource, View};
 use crate::lease::SourceSnapshot;
-use crate::observer::{EncodedText, PartialView, encoded};
+use crate::observer::{EncodedText, encoded};
 
 /// Requests that may read sources at once. They have their own limit, so that open pages do not use up that of scrapes.
 const MAX_REQUESTS: usize = 32;
@@ -86,14 +86,14 @@ struct CachedFragment {
 }
 
 impl CachedFragment {
-    fn shows(&self, view: &View, encoding: Encoding, partial_views: &[PartialView]) -> bool {
+    fn shows(&self, view: &View, encoding: Encoding, sources: &[ObservedSource]) -> bool {
         self.encoding == encoding
             && self.view == *view
-            && self.readings.len() == partial_views.len()
-            && partial_views
+            && self.readings.len() == sources.len()
+            && sources
                 .iter()
                 .zip(&self.readings)
-                .all(|(view, reading)| std::ptr::eq(Arc::as_ptr(&view.snapshot), reading.as_ptr()))
+                .all(|(source, reading)| std::ptr::eq(Arc::as_ptr(&source.snapshot), reading.as_ptr()))
     }
 }
 
@@ -110,27 +110,21 @@ impl FragmentCache {
     }
 
     /// The cached fragment of a view of these readings.
-    pub(super) fn get(&self, view: &View, encoding: Encoding, partial_views: &[PartialView]) -> Option<Arc<Fragment>> {
-        if !is_cacheable(partial_views) {
+    pub(super) fn get(&self, view: &View, encoding: Encoding, sources: &[ObservedSource]) -> Option<Arc<Fragment>> {
+        if !is_cacheable(sources) {
             return None;
         }
         let entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
-        let entry = entries.iter().find(|entry| entry.shows(view, encoding, partial_views));
+        let entry = entries.iter().find(|entry| entry.shows(view, encoding, sources));
         entry.map(|entry| Arc::clone(&entry.fragment))
     }
 
     /// Caches a fragment, in place of those whose readings are gone.
-    pub(super) fn insert(
-        &self,
-        view: View,
-        encoding: Encoding,
-        partial_views: &[PartialView],
-        fragment: &Arc<Fragment>,
-    ) {
-        if !is_cacheable(partial_views) {
+    pub(super) fn insert(&self, view: View, encoding: Encoding, sources: &[ObservedSource], fragment: &Arc<Fragment>) {
+        if !is_cacheable(sources) {
             return;
         }
-        let readings = partial_views.iter().map(|view| Arc::downgrade(&view.snapshot)).collect();
+        let readings = sources.iter().map(|source| Arc::downgrade(&source.snapshot)).collect();
         let mut entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
         entries.retain(|entry| entry.readings.iter().all(|reading| reading.strong_count() > 0));
         entries.truncate(CACHE_SIZE - 1);
@@ -139,8 +133,8 @@ impl FragmentCache {
 }
 
 /// A page that shows for how long a source has not answered changes with each request.
-fn is_cacheable(partial_views: &[PartialView]) -> bool {
-    !partial_views.is_empty() && partial_views.iter().all(|view| view.unanswered.is_none())
+fn is_cacheable(sources: &[ObservedSource]) -> bool {
+    !sources.is_empty() && sources.iter().all(|source| source.unanswered_for.is_none())
 }
 
 #[cfg(test)]

@@ -21,7 +21,7 @@ use super::scrape_timeout::scrape_timeout;
 use crate::clock;
 use crate::expose::page::{ObservedSource, PageClock, RenderedPage, View};
 use crate::expose::{Encoding, json, page};
-use crate::observer::{self, EncodedText, NotConfigured, PartialView, SourceSelection, WaitLimit, encoded};
+use crate::observer::{self, EncodedText, NotConfigured, SourceSelection, WaitLimit, encoded};
 
 /// The settings of a router.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -208,11 +208,11 @@ impl<C: Content> Router<C> {
     }
 
     async fn page(&self, view: View, request: &ResourceRequest<'_>) -> Result<Response, RequestError> {
-        let partial_views = self.partial_views(&view, WaitLimit::LastReadDuration, request.deadline).await;
+        let observed_sources = self.observed_sources(&view, WaitLimit::LastReadDuration, request.deadline).await;
         let (sources, telemetry_path, encoding) =
             (self.content.sources(), self.settings.telemetry_path.clone(), request.encoding);
         self.render(move || {
-            let page = page::render(&view, &page_sources(&partial_views), &sources, now(), &telemetry_path);
+            let page = page::render(&view, &observed_sources, &sources, now(), &telemetry_path);
             page.map(|RenderedPage { html, found }| {
                 let status = if found { StatusCode::OK } else { StatusCode::NOT_FOUND };
                 response::html(status, encoded(vec![html.into()], encoding))
@@ -223,18 +223,18 @@ impl<C: Content> Router<C> {
 
     /// Waits only briefly for sources, because the script of the page soon asks again.
     async fn fragment(&self, view: View, request: &ResourceRequest<'_>) -> Result<Response, RequestError> {
-        let partial_views = self.partial_views(&view, WaitLimit::Short, request.deadline).await;
+        let observed_sources = self.observed_sources(&view, WaitLimit::Short, request.deadline).await;
         let encoding = request.encoding;
-        if let Some(fragment) = self.fragments.get(&view, encoding, &partial_views) {
+        if let Some(fragment) = self.fragments.get(&view, encoding, &observed_sources) {
             return Ok(fragment.respond(request.headers));
         }
-        let (rendered_view, rendered_sources) = (view.clone(), partial_views.clone());
+        let (rendered_view, rendered_sources) = (view.clone(), observed_sources.clone());
         let render = move || {
-            let html = page::render_main(&rendered_view, &page_sources(&rendered_sources), now());
+            let html = page::render_main(&rendered_view, &rendered_sources, now());
             html.map(|html| Arc::new(Fragment::new(html, encoding)))
         };
         let fragment = self.render(render).await?;
-        self.fragments.insert(view, encoding, &partial_views, &fragment);
+        self.fragments.insert(view, encoding, &observed_sources, &fragment);
         Ok(fragment.respond(request.headers))
     }
 
@@ -268,10 +268,10 @@ impl<C: Content> Router<C> {
     }
 
     /// The sources that a view shows. Empty if it names one that is not configured.
-    async fn partial_views(&self, view: &View, wait_limit: WaitLimit, deadline: Instant) -> Vec<PartialView> {
+    async fn observed_sources(&self, view: &View, wait_limit: WaitLimit, deadline: Instant) -> Vec<ObservedSource> {
         let named = view.source().map(|source| SourceSelection::Named(vec![source.to_owned()]));
         let sources = named.unwrap_or(SourceSelection::All);
-        self.content.partial_views(sources, wait_limit, deadline).await.unwrap_or_default()
+        self.content.observed_sources(sources, wait_limit, deadline).await.unwrap_or_default()
     }
 }
 
@@ -299,19 +299,6 @@ impl RequestError {
             Self::RenderFailed => response::internal_error(),
         }
     }
-}
-
-/// The sources as the page renders them.
-fn page_sources(partial_views: &[PartialView]) -> Vec<ObservedSource<'_>> {
-    partial_views
-        .iter()
-        .map(|PartialView { snapshot, history, at, unanswered }| ObservedSource {
-            snapshot,
-            history,
-            observed_at: *at,
-            unanswered_for: *unanswered,
-        })
-        .collect()
 }
 
 fn now() -> PageClock {

@@ -23,15 +23,15 @@ impl PageClock {
     }
 
     /// The time of a page of these sources: the latest successful read or, if there is none, the latest attempt.
-    pub(super) fn of_page(self, sources: &[ObservedSource<'_>]) -> Self {
-        let is_read = |source: &&ObservedSource<'_>| source.snapshot.health.outcome.is_ok();
+    pub(super) fn of_page(self, sources: &[ObservedSource]) -> Self {
+        let is_read = |source: &&ObservedSource| source.snapshot.health.outcome.is_ok();
         let latest_read = sources.iter().filter(is_read).map(|source| source.observed_at).max();
         let latest = sources.iter().map(|source| source.observed_at).max();
         latest_read.or(latest).map_or(self, |at| self.as_of(at))
     }
 
     /// The time of a source that was read, if it is at least a second before that of the page.
-    pub(super) fn older_time(self, source: &ObservedSource<'_>) -> Option<String> {
+    pub(super) fn older_time(self, source: &ObservedSource) -> Option<String> {
         let is_read = source.snapshot.health.outcome.is_ok();
         (is_read && self.since(source.observed_at) >= Duration::from_secs(1))
             .then(|| self.time_of_day(source.observed_at))

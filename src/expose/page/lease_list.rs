@@ -59,15 +59,15 @@ struct Pagination {
 }
 
 impl LeaseList {
-    pub(super) fn of(filter: &Filter, sources: &[ObservedSource<'_>], now: PageClock) -> Self {
-        let snapshots: Vec<_> = sources.iter().map(|source| source.snapshot).collect();
+    pub(super) fn of(filter: &Filter, sources: &[ObservedSource], now: PageClock) -> Self {
+        let snapshots: Vec<_> = sources.iter().map(|source| &*source.snapshot).collect();
         let leases =
             sources.iter().flat_map(|source| source.snapshot.leases.iter().map(move |status| (source, status)));
         // The counts of the states are those of the leases that the filter shows if another state is selected.
         let (mut excluded, mut counts) = (StateCounts::default(), StateCounts::default());
-        let mut shown: Vec<(&ObservedSource<'_>, &Status)> = Vec::new();
+        let mut shown: Vec<(&ObservedSource, &Status)> = Vec::new();
         for (source, status) in leases {
-            let is_counted = filter.matches_in_any_state(source.snapshot, status);
+            let is_counted = filter.matches_in_any_state(&source.snapshot, status);
             if is_counted {
                 counts.add(status.verdict.state);
             }
@@ -77,7 +77,7 @@ impl LeaseList {
                 excluded.add(status.verdict.state);
             }
         }
-        shown.sort_by(|(a, one), (b, other)| severity_key(a.snapshot, one).cmp(&severity_key(b.snapshot, other)));
+        shown.sort_by(|(a, one), (b, other)| severity_key(&a.snapshot, one).cmp(&severity_key(&b.snapshot, other)));
         let page_time = now.of_page(sources);
         let pages = Pagination::of(filter, shown.len());
         let missing_source = filter.missing_source(&snapshots);

@@ -48,7 +48,7 @@ struct AgeRow {
 }
 
 impl LeasePage {
-    pub(super) fn of(source_name: &str, lease: &str, sources: &[ObservedSource<'_>], now: PageClock) -> Self {
+    pub(super) fn of(source_name: &str, lease: &str, sources: &[ObservedSource], now: PageClock) -> Self {
         let source = sources.iter().find(|source| *source.snapshot.source == *source_name);
         let status = source.and_then(|source| {
             let leases = &source.snapshot.leases;
@@ -72,9 +72,9 @@ impl LeasePage {
                 rule: phrases::rule(status.verdict.reason, source.snapshot.kind),
                 advice: Advice::on(status.verdict.reason),
                 ages: status.evidence().map(ages).unwrap_or_default(),
-                limits: limits(source.snapshot, status),
+                limits: limits(&source.snapshot, status),
                 anomalies: anomalies(status),
-                timeline: Timeline::of(source.history, &status.lease, &status.verdict, now),
+                timeline: Timeline::of(&source.history, &status.lease, &status.verdict, now),
             }),
         }
     }

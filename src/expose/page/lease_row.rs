@@ -55,7 +55,7 @@ impl Property {
 }
 
 impl LeaseRow {
-    pub(super) fn of(source: &ObservedSource<'_>, status: &Status, page_time: PageClock) -> Self {
+    pub(super) fn of(source: &ObservedSource, status: &Status, page_time: PageClock) -> Self {
         let verdict = &status.verdict;
         let source_name = &source.snapshot.source;
         let scale = AgeScale::of_limit(status.policy.stall_after);
@@ -67,7 +67,7 @@ impl LeaseRow {
             link: lease_link(source_name, &status.lease),
             state: verdict.state,
             word: phrases::state(verdict.state),
-            since: StateDuration::of(source.history, &status.lease, verdict, now),
+            since: StateDuration::of(&source.history, &status.lease, verdict, now),
             reason: verdict.reason.as_str(),
             sentence: status.sentence().to_string(),
             facts: [authority(status, scale), progress(status, scale)].into_iter().chain(oldest_due(status)).collect(),
@@ -77,7 +77,7 @@ impl LeaseRow {
     }
 
     /// The same with an abridged name, for a list.
-    pub(super) fn abridged(source: &ObservedSource<'_>, status: &Status, page_time: PageClock) -> Self {
+    pub(super) fn abridged(source: &ObservedSource, status: &Status, page_time: PageClock) -> Self {
         Self { name: abridged(&status.lease), ..Self::of(source, status, page_time) }
     }
 }

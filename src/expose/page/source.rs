@@ -17,17 +17,17 @@ pub(super) struct SourceSummary {
 }
 
 impl SourceSummary {
-    pub(super) fn of(source: &ObservedSource<'_>, now: PageClock) -> Self {
+    pub(super) fn of(source: &ObservedSource, now: PageClock) -> Self {
         Self {
             name: DisplayName(&source.snapshot.source).to_string(),
             failure: failure(source),
             reading: reading(source, now),
-            rejected: rejected(source.snapshot),
+            rejected: rejected(&source.snapshot),
         }
     }
 }
 
-fn failure(source: &ObservedSource<'_>) -> Option<String> {
+fn failure(source: &ObservedSource) -> Option<String> {
     let health = &source.snapshot.health;
     let failure = health.outcome.err()?;
     let leases = match source.snapshot.leases.len() {
@@ -46,7 +46,7 @@ fn failure(source: &ObservedSource<'_>) -> Option<String> {
     })
 }
 
-fn reading(source: &ObservedSource<'_>, now: PageClock) -> Option<String> {
+fn reading(source: &ObservedSource, now: PageClock) -> Option<String> {
     let health = &source.snapshot.health;
     let leases = usize::try_from(health.leases?).unwrap_or(usize::MAX);
     let mut reading = format!("{}, read in {}", phrases::counted(leases, "lease"), Readable(health.duration));
@@ -109,14 +109,14 @@ pub(super) struct ProblemBanner {
 
 impl ProblemBanner {
     /// One banner for each problem that any source has.
-    pub(super) fn all_of(sources: &[ObservedSource<'_>], now: PageClock) -> Vec<Self> {
+    pub(super) fn all_of(sources: &[ObservedSource], now: PageClock) -> Vec<Self> {
         let failures = ReadFailure::ALL.into_iter().map(SourceProblem::ReadFailed);
         let banners = failures.chain([SourceProblem::RecordsRejected]).map(|problem| Self::of(problem, sources, now));
         banners.filter(|banner| !banner.sources.is_empty()).collect()
     }
 
-    fn of(problem: SourceProblem, sources: &[ObservedSource<'_>], now: PageClock) -> Self {
-        let affected = sources.iter().filter(|source| problem.affects(source.snapshot));
+    fn of(problem: SourceProblem, sources: &[ObservedSource], now: PageClock) -> Self {
+        let affected = sources.iter().filter(|source| problem.affects(&source.snapshot));
         Self {
             problem,
             leases: affected.clone().map(|source| source.snapshot.leases.len()).sum(),
@@ -195,8 +195,8 @@ mod tests {
         let sources: Vec<_> = observed
             .iter()
             .map(|(snapshot, history)| ObservedSource {
-                snapshot,
-                history,
+                snapshot: snapshot.clone().into(),
+                history: history.clone(),
                 observed_at: snapshots::now().monotonic,
                 unanswered_for: None,
             })

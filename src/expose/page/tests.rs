@@ -8,14 +8,20 @@ use crate::lease::{Age, AgeSource, Due, EventAge, Progress};
 
 fn rendered_as(view: &View, snapshots: &[(SourceSnapshot, History)]) -> RenderedPage {
     let at = snapshots::now().monotonic;
-    let sources: Vec<_> = snapshots
-        .iter()
-        .map(|(snapshot, history)| ObservedSource { snapshot, history, observed_at: at, unanswered_for: None })
-        .collect();
+    let sources: Vec<_> = snapshots.iter().map(|snapshot| observed_source(snapshot, at, None)).collect();
     render_view(view, &sources)
 }
 
-fn render_view(view: &View, sources: &[ObservedSource<'_>]) -> RenderedPage {
+fn observed_source(
+    (snapshot, history): &(SourceSnapshot, History),
+    observed_at: Duration,
+    unanswered_for: Option<Duration>,
+) -> ObservedSource {
+    let (snapshot, history) = (Arc::new(snapshot.clone()), history.clone());
+    ObservedSource { snapshot, history, observed_at, unanswered_for }
+}
+
+fn render_view(view: &View, sources: &[ObservedSource]) -> RenderedPage {
     let names: Vec<_> = sources.iter().map(|source| &*source.snapshot.source).collect();
     let rendered = render(view, sources, &names, snapshots::now(), "/metrics").unwrap();
     assert!(rendered.html.contains(&render_main(view, sources, snapshots::now()).unwrap()), "one way to render");
@@ -261,15 +267,13 @@ fn a_source_read_before_the_others_shows_its_own_time() {
     let at = |seconds_ago| snapshots::now().monotonic - Duration::from_secs(seconds_ago);
     let sources_of = |documents: u64, unanswered: Option<u64>| {
         let ago = [documents, 1];
-        let observed = observed.iter().zip(ago).map(|((snapshot, history), ago)| ObservedSource {
-            snapshot,
-            history,
-            observed_at: at(ago),
-            unanswered_for: unanswered.filter(|_| ago == documents).map(Duration::from_secs),
+        let observed = observed.iter().zip(ago).map(|(snapshot, ago)| {
+            let unanswered_for = unanswered.filter(|_| ago == documents).map(Duration::from_secs);
+            observed_source(snapshot, at(ago), unanswered_for)
         });
         observed.collect::<Vec<_>>()
     };
-    let of_list = |observed: &[ObservedSource<'_>]| render_view(&View::list(""), observed).html;
+    let of_list = |observed: &[ObservedSource]| render_view(&View::list(""), observed).html;
     let page = of_list(&sources_of(1, None));
     assert!(page.contains("as of <time>2027-01-15 07:59:59 UTC</time>"), "of the readings, not of the answer");
     assert!(!page.contains("</bdi>, as of"), "all of one time");
@@ -290,20 +294,15 @@ fn a_source_read_before_the_others_shows_its_own_time() {
 
 #[test]
 fn the_banner_of_an_unanswering_store_shows_for_how_long() {
-    let (snapshot, history) = snapshots::with_history().pop().unwrap();
+    let snapshot = snapshots::with_history().pop().unwrap();
     let at = snapshots::now().monotonic;
     for (unanswered, says) in [
         (Some(7_400), "has not answered for 7s (store_timeout). Nothing is known of its lease now."),
         (Some(127_900), "has not answered for 2m7s (store_timeout)."),
         (None, "could not be read: the store did not answer in time (store_timeout, after 5s)."),
     ] {
-        let look = ObservedSource {
-            snapshot: &snapshot,
-            history: &history,
-            observed_at: at,
-            unanswered_for: unanswered.map(Duration::from_millis),
-        };
-        let page = render_view(&View::list(""), &[look]).html;
+        let source = observed_source(&snapshot, at, unanswered.map(Duration::from_millis));
+        let page = render_view(&View::list(""), &[source]).html;
         assert!(page.contains(&format!("<b>Source <bdi>billing</bdi></b> {says}")), "{page}");
     }
 }

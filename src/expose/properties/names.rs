@@ -89,7 +89,12 @@ fn page_names(tokens: &[Token]) -> Vec<Option<String>> {
 /// The tokens of the page of a view.
 fn page_tokens(view: &View, (snapshot, history): &(SourceSnapshot, &History)) -> Result<Vec<Token>, TestCaseError> {
     let now = snapshots::now();
-    let observed = ObservedSource { snapshot, history, observed_at: now.monotonic, unanswered_for: None };
+    let observed = ObservedSource {
+        snapshot: snapshot.clone().into(),
+        history: (*history).clone(),
+        observed_at: now.monotonic,
+        unanswered_for: None,
+    };
     let page = page::render(view, &[observed], &[&snapshot.source], now, "/metrics").unwrap();
     prop_assert!(page.found);
     // A style sheet follows other rules than HTML, and contains nothing from a store.

@@ -9,6 +9,16 @@ fn reading(snapshot: SourceSnapshot) -> Arc<CachedReading> {
     Arc::new(CachedReading::new(Arc::new(snapshot), History::default(), std::time::Duration::ZERO, Arc::default()))
 }
 
+async fn metrics(
+    exposition: &Exposition,
+    readings: &[Arc<CachedReading>],
+    format: Format,
+    encoding: Encoding,
+    rest: Vec<Bytes>,
+) -> EncodedText {
+    Observer::new(exposition.clone(), Vec::new()).metrics(readings, format, encoding, rest).await
+}
+
 fn unpacked(body: &EncodedText) -> Vec<u8> {
     let EncodedText::Gzip(pieces) = body else { panic!("not compressed: {body:?}") };
     let mut text = Vec::new();
@@ -67,7 +77,7 @@ async fn a_short_text_is_compressed_as_a_whole_and_a_very_short_one_not_at_all()
         match shared {
             None => assert!(matches!(body, EncodedText::Plain(_)), "{leases}"),
             Some(shared) => {
-                assert_eq!(readings[0].is_compressed(), shared, "{leases}");
+                assert_eq!(readings[0].compressed_metrics.is_made(), shared, "{leases}");
                 let text = metrics(&exposition, &readings, Format::Text, Encoding::Identity, Vec::new()).await;
                 assert!(unpacked(&body) == plain(text), "{leases}");
             }
@@ -81,7 +91,7 @@ async fn plain_text_of_many_leases_is_written_as_it_is_sent_and_keeps_its_readin
     let readings = [reading(snapshots::many(2_000)), reading(snapshots::many(30))];
     let body = metrics(&exposition, &readings, Format::Text, Encoding::Identity, Vec::new()).await;
     let EncodedText::Lazy(text) = body else { panic!("{body:?}") };
-    assert!(!readings[0].is_compressed());
+    assert!(!readings[0].compressed_metrics.is_made());
     let ids: Vec<_> = readings.iter().map(|reading| Arc::as_ptr(reading).addr()).collect();
     assert_eq!(text.retained.iter().map(|retained| retained.id).collect::<Vec<_>>(), ids);
     assert!(text.retained[0].bytes > 50 * text.retained[1].bytes);

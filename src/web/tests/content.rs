@@ -8,10 +8,11 @@ use tokio::sync::Semaphore;
 use tokio::time::Instant;
 
 use crate::expose::gzip;
+use crate::expose::page::ObservedSource;
 use crate::expose::testing::snapshots;
 use crate::expose::{Encoding, Format};
 use crate::history::History;
-use crate::observer::{CachedReading, EncodedText, NotConfigured, PartialView, SourceSelection, WaitLimit};
+use crate::observer::{CachedReading, EncodedText, NotConfigured, SourceSelection, WaitLimit};
 use crate::web::Content;
 
 /// Sample snapshots, with the given metrics.
@@ -135,17 +136,17 @@ impl Content for Fake {
         }
     }
 
-    async fn partial_views(
+    async fn observed_sources(
         &self,
         sources: SourceSelection,
         _wait_limit: WaitLimit,
         deadline: Instant,
-    ) -> Result<Vec<PartialView>, NotConfigured> {
-        let view = |reading: Arc<CachedReading>| PartialView {
+    ) -> Result<Vec<ObservedSource>, NotConfigured> {
+        let view = |reading: Arc<CachedReading>| ObservedSource {
             snapshot: Arc::clone(&reading.snapshot),
             history: reading.history.clone(),
-            at: reading.at,
-            unanswered: None,
+            observed_at: reading.at,
+            unanswered_for: None,
         };
         Ok(self.readings(sources, deadline).await?.into_iter().map(view).collect())
     }
