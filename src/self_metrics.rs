@@ -11,8 +11,10 @@ use crate::{build_info, clock};
 #[derive(Clone, Debug)]
 pub struct SelfMetrics {
     registry: Registry,
-    config: ReloadMetrics,
-    panics: IntCounter,
+    /// The metrics of the configuration.
+    pub config: ReloadMetrics,
+    /// The counter of panics.
+    pub panics: IntCounter,
 }
 
 /// The metrics of a file that is reloaded while the exporter runs. Clones share the metrics.
@@ -115,12 +117,6 @@ impl SelfMetrics {
         Ok(Self { registry, config, panics })
     }
 
-    /// The metrics of the configuration.
-    #[must_use]
-    pub const fn config(&self) -> &ReloadMetrics {
-        &self.config
-    }
-
     /// Registers the metrics of the web configuration, which has just been loaded.
     ///
     /// # Errors
@@ -132,12 +128,6 @@ impl SelfMetrics {
         self.registry.register(Box::new(not_after.clone()))?;
         let reload = ReloadMetrics::register(&self.registry, [successful, success], "the web configuration")?;
         Ok(WebConfigMetrics { reload, not_after })
-    }
-
-    /// The counter of panics.
-    #[must_use]
-    pub fn panics(&self) -> IntCounter {
-        self.panics.clone()
     }
 
     /// The metrics in an exposition format.

@@ -1,27 +1,23 @@
 //! The one place that reads YAML. Its errors name keys and lines and never repeat a value, because a value may be a
 //! secret that someone put in the wrong place.
 
-use std::fmt;
-
 use serde::de::DeserializeOwned;
 use serde_saphyr::Error;
 
 use crate::suggestion::did_you_mean;
 
-/// Why a text is not the YAML asked for, and where.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// Why a text cannot be read as YAML of the expected shape.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{message}")]
 pub(crate) struct Unreadable {
-    /// The line, from 1; `None` where the text as a whole is at fault.
+    /// The line, from 1; `None` if the error is of the text as a whole.
     pub(crate) line: Option<u64>,
+    /// The message, with an excerpt of the text if it has no secret.
     message: String,
-    excerpt: Option<Excerpt>,
 }
 
-/// Reads one YAML document. `misplaced` are keys that it does not have, although people expect them, and what to do
+/// Reads one YAML document. `misplaced` lists keys that it does not have although users expect them, each with what to do
 /// instead.
-///
-/// # Errors
-/// The text is not YAML, is far too large, or has a key or a shape that `T` does not have.
 pub(crate) fn read<T: DeserializeOwned>(text: &str, misplaced: &[(&str, &str)]) -> Result<T, Unreadable> {
     let options = serde_saphyr::options! {
         budget: serde_saphyr::budget! {
@@ -45,26 +41,16 @@ pub(crate) fn read<T: DeserializeOwned>(text: &str, misplaced: &[(&str, &str)]) 
 
 impl Unreadable {
     fn new(error: &Error, text: &str, misplaced: &[(&str, &str)]) -> Self {
-        let at = error.location().filter(|location| location.line() > 0);
-        Self {
-            line: at.map(|at| at.line()),
-            message: message(error, misplaced),
-            excerpt: at.and_then(|at| Excerpt::new(text, at.line(), at.column())),
+        let location = error.location().filter(|location| location.line() > 0);
+        let mut message = message(error, misplaced);
+        if let Some(excerpt) = location.and_then(|location| excerpt(text, location.line(), location.column())) {
+            message.push_str(&format!("\n{excerpt}"));
         }
+        Self { line: location.map(|location| location.line()), message }
     }
 }
 
-impl fmt::Display for Unreadable {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.message)?;
-        match &self.excerpt {
-            Some(excerpt) => write!(f, "\n{excerpt}"),
-            None => Ok(()),
-        }
-    }
-}
-
-/// The error in words that hold nothing of the text but names of keys.
+/// The message for an error. It repeats nothing of the text except names of keys.
 fn message(error: &Error, misplaced: &[(&str, &str)]) -> String {
     match error.without_snippet() {
         Error::AliasError { error, .. } => message(error, misplaced),
@@ -99,7 +85,7 @@ fn message(error: &Error, misplaced: &[(&str, &str)]) -> String {
         | Error::AliasReplayStackDepthExceeded { .. } => {
             "the file is larger or nested deeper than a configuration can be; check its aliases and its size".into()
         }
-        // What the scanner says is made of fixed texts.
+        // The scanner's messages are fixed texts.
         error @ Error::ExternalMessage { .. } => {
             format!("this is not YAML: {}; check quotes, colons and indentation", plain(error))
         }
@@ -137,38 +123,21 @@ fn lines(text: &str) -> impl Iterator<Item = &str> {
     text.split('\n').flat_map(|line| line.strip_suffix('\r').unwrap_or(line).split('\r'))
 }
 
-/// The line at fault up to its key, with a caret under the fault.
-#[derive(Clone, Debug, PartialEq, Eq)]
-struct Excerpt {
-    line: u64,
-    shown: String,
-    caret: usize,
-}
-
-impl Excerpt {
-    /// `None` where the line does not begin with a key: then nothing of it is sure to be no secret.
-    fn new(text: &str, line: u64, column: u64) -> Option<Self> {
-        let whole = lines(text).nth(usize::try_from(line).ok()?.checked_sub(1)?)?;
-        let content = whole.trim_start_matches([' ', '-']);
-        let (key, value) = content.split_once(':')?;
-        if !is_key(key) || !(value.is_empty() || value.starts_with(' ')) {
-            return None;
-        }
-        let mut shown = whole[..whole.len() - value.len()].to_owned();
-        if !value.trim().is_empty() {
-            shown.push_str(" …");
-        }
-        let caret = usize::try_from(column).ok()?.saturating_sub(1).min(shown.chars().count().saturating_sub(1));
-        Some(Self { line, shown, caret })
+/// The line of an error up to its key, with a caret below the column. `None` if the line does not begin with a key, because
+/// any other text may be a secret.
+fn excerpt(text: &str, line: u64, column: u64) -> Option<String> {
+    let whole = lines(text).nth(usize::try_from(line).ok()?.checked_sub(1)?)?;
+    let (key, value) = whole.trim_start_matches([' ', '-']).split_once(':')?;
+    if !is_key(key) || !(value.is_empty() || value.starts_with(' ')) {
+        return None;
     }
-}
-
-impl fmt::Display for Excerpt {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let gutter = self.line.to_string();
-        writeln!(f, "  {gutter} | {}", self.shown)?;
-        write!(f, "  {:width$} | {:caret$}^", "", "", width = gutter.len(), caret = self.caret)
+    let mut shown = whole[..whole.len() - value.len()].to_owned();
+    if !value.trim().is_empty() {
+        shown.push_str(" …");
     }
+    let caret = usize::try_from(column).ok()?.saturating_sub(1).min(shown.chars().count().saturating_sub(1));
+    let width = line.to_string().len();
+    Some(format!("  {line} | {shown}\n  {:width$} | {:caret$}^", "", ""))
 }
 
 #[cfg(test)]

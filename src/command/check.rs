@@ -60,13 +60,13 @@ pub(super) struct Arguments {
 }
 
 pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
-    if let Some(file) = sources::given(arguments.web_config_file.as_deref()) {
+    if let Some(file) = sources::non_empty(arguments.web_config_file.as_deref()) {
         print(web_config_report(file)?)?;
-        if sources::given(arguments.config_file.as_deref()).is_none() {
+        if sources::non_empty(arguments.config_file.as_deref()).is_none() {
             return Ok(Exit::Ok);
         }
     }
-    let config = sources::configuration(sources::named(arguments.config_file.as_deref())?)?;
+    let config = sources::load_config(sources::required(arguments.config_file.as_deref())?)?;
     print(config.warnings.iter().map(|warning| format!("{warning}\n")).collect::<String>())?;
     let exposed: String = ExposedSecret::of(&config).into_iter().map(|file| format!("warning: {file}\n")).collect();
     if arguments.connect {

@@ -150,8 +150,8 @@ async fn show(
     let progress = ProgressLine::start("preparing", ["the store".to_owned()]);
     let environment = DemoEnvironment::create(speed, arguments.keep, store).await?;
     drop(progress);
-    let config = sources::configuration(&environment.config_file())?;
-    let observer = sources::passing_observer(&config)?;
+    let config = sources::load_config(&environment.config_file())?;
+    let observer = sources::temporary_observer(&config)?;
     let exporter = Exporter::new(observer.clone())?;
     // A token apart from `stop`: if the server ends before `close` is cancelled, that is a failure.
     let close = CancellationToken::new();

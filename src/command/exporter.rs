@@ -16,7 +16,7 @@ use crate::web::Content;
 #[derive(Debug)]
 pub(super) struct Exporter {
     observer: RwLock<Observer>,
-    self_metrics: SelfMetrics,
+    pub(super) self_metrics: SelfMetrics,
 }
 
 impl Exporter {
@@ -25,10 +25,6 @@ impl Exporter {
         let self_metrics =
             SelfMetrics::new().map_err(|error| Failure::System(format!("cannot create metrics: {error}")))?;
         Ok(Self { observer: RwLock::new(observer), self_metrics })
-    }
-
-    pub(super) const fn self_metrics(&self) -> &SelfMetrics {
-        &self.self_metrics
     }
 
     /// The current observer. The caller keeps it even if it is replaced.

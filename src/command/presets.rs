@@ -1,4 +1,4 @@
-//! `lease-exporter presets`: what well-known schedulers keep where, and how that is read.
+//! `lease-exporter presets`: how the leases of well-known schedulers are read.
 
 mod description;
 
@@ -40,7 +40,7 @@ pub(super) struct Arguments {
     store: Option<&'static dyn StoreKind>,
 
     /// Print it with this value of a parameter, such as table_prefix=APP_; may be given several times
-    #[arg(long = "parameter", value_name = "NAME=VALUE", requires = "name", value_parser = given)]
+    #[arg(long = "parameter", value_name = "NAME=VALUE", requires = "name", value_parser = parse_parameter)]
     parameters: Vec<(String, String)>,
 }
 
@@ -50,7 +50,7 @@ fn presets() -> impl clap::builder::TypedValueParser<Value = &'static Preset> {
         .try_map(|name| Preset::named(&name).ok_or("there is no such preset"))
 }
 
-fn given(text: &str) -> Result<(String, String), &'static str> {
+fn parse_parameter(text: &str) -> Result<(String, String), &'static str> {
     let (name, value) = text.split_once('=').ok_or("write it as NAME=VALUE")?;
     Ok((name.to_owned(), value.to_owned()))
 }
@@ -69,7 +69,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     Ok(Exit::Ok)
 }
 
-/// The preset with what was given for its parameters.
+/// The preset with these values of its parameters.
 fn filled(preset: &'static Preset, given: &[(String, String)]) -> Result<FilledPreset<'static>, Failure> {
     let values = given.iter().map(|(name, text)| {
         let parameter = preset.parameter(name).ok_or_else(|| {

@@ -57,8 +57,8 @@ const LOAD_TIMEOUT: Duration = Duration::from_secs(10);
 impl ConfigReloader {
     /// Reads and checks the configuration for the first time.
     pub(super) fn load(file: Option<&Path>) -> Result<(Self, Observer), Failure> {
-        let file = sources::named(file)?;
-        let config = sources::configuration(file)?;
+        let file = sources::required(file)?;
+        let config = sources::load_config(file)?;
         if config.token_key.is_none() {
             info!(
                 "no token_key_file is set: the tokens of holders are of this process alone and change when it restarts"
@@ -69,7 +69,7 @@ impl ConfigReloader {
         let observer = sources::observer(&config, &key);
         let mut reported = BTreeSet::new();
         report(ExposedSecret::of(&config), &mut reported);
-        let (file, source_setup) = (file.to_owned(), sources::observable);
+        let (file, source_setup) = (file.to_owned(), sources::source_setup);
         let current = ActiveConfig { key, sources: config.sources.into() };
         Ok((Self { file, process_key, current, source_setup, reported, web: None }, observer))
     }
@@ -125,11 +125,11 @@ impl ConfigReloader {
                 let sources = config.sources.len();
                 info!(target: log::OPERATION, sources, read_anew, "the configuration was loaded again");
                 self.current = config;
-                exporter.self_metrics().config().succeeded();
+                exporter.self_metrics.config.succeeded();
                 ReloadResult::Applied
             }
             Err(failure) => {
-                exporter.self_metrics().config().failed();
+                exporter.self_metrics.config.failed();
                 error!(target: log::OPERATION, error = %failure, "the configuration cannot be used: the one before stays");
                 ReloadResult::Rejected
             }
@@ -151,7 +151,7 @@ impl ConfigReloader {
         let file = self.file.clone();
         // On a blocking thread, because the file system may be slow.
         let loading = tokio::task::spawn_blocking(move || {
-            let config = sources::configuration(&file)?;
+            let config = sources::load_config(&file)?;
             let exposed_secrets = ExposedSecret::of(&config);
             Ok((config, exposed_secrets))
         });
@@ -205,7 +205,7 @@ mod tests {
     }
 
     fn reload_metric(exporter: &Exporter) -> String {
-        let text = exporter.self_metrics().text(crate::expose::Format::Text);
+        let text = exporter.self_metrics.text(crate::expose::Format::Text);
         let line = text.lines().find(|line| line.starts_with("lease_exporter_config_last_reload_successful "));
         line.unwrap().to_owned()
     }

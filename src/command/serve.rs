@@ -128,7 +128,7 @@ fn parse_path(text: &str) -> Result<String, String> {
 /// Serves until SIGTERM or SIGINT. A failure is logged, because a service has no terminal.
 pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     // A missing option is reported on the terminal, like other errors of the command line.
-    sources::named(arguments.config_file.as_deref())?;
+    sources::required(arguments.config_file.as_deref())?;
     arguments.log.start();
     let Err(failure) = serve_until_signalled(arguments) else { return Ok(Exit::Ok) };
     for error in failure.to_string().lines() {
@@ -140,7 +140,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
 fn serve_until_signalled(arguments: &Arguments) -> Result<(), Failure> {
     let (mut reloader, observer) = ConfigReloader::load(arguments.config_file.as_deref())?;
     let exporter = Arc::new(Exporter::new(observer)?);
-    panics::report_and_count(exporter.self_metrics().panics());
+    panics::report_and_count(exporter.self_metrics.panics.clone());
     let settings = Settings {
         telemetry_path: arguments.telemetry_path.clone(),
         max_requests: arguments.max_requests,
@@ -152,7 +152,7 @@ fn serve_until_signalled(arguments: &Arguments) -> Result<(), Failure> {
     if arguments.lifecycle {
         router = router.with_reloader(trigger.clone());
     }
-    let authenticator = match sources::given(arguments.web_config_file.as_deref()) {
+    let authenticator = match sources::non_empty(arguments.web_config_file.as_deref()) {
         None => Authenticator::unrestricted(router),
         Some(file) => {
             let web = load_web_config(file, &exporter)?;
@@ -194,7 +194,7 @@ fn log_protection(Protection { tls, client_certificates, users }: Protection) {
 /// Loads the web configuration for the first time.
 fn load_web_config(file: &Path, exporter: &Exporter) -> Result<Arc<WebConfigWatcher>, Failure> {
     let web = WebConfigWatcher::new(file).map_err(|error| Failure::Configuration(error.to_string()))?;
-    let metrics = exporter.self_metrics().web_config();
+    let metrics = exporter.self_metrics.web_config();
     let metrics = metrics.map_err(|error| Failure::System(format!("cannot create metrics: {error}")))?;
     web.last().log_warnings();
     Ok(Arc::new(web.with_metrics(metrics)))

@@ -1,4 +1,4 @@
-//! What is configured made into what is observed.
+//! Loads the configuration, and makes the observer of its sources.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -13,19 +13,19 @@ use crate::lease::{SourceEvaluator, TokenKey};
 use crate::observer::{Observer, SourceSetup};
 use crate::store::{Scope, Store};
 
-/// Takes the name of a file; also an empty one, as templates leave a variable that is not set, which stands for none.
+/// Parses a path. An empty path is accepted and stands for none: templates leave unset variables empty.
 pub(super) fn file() -> impl TypedValueParser<Value = PathBuf> {
     OsStringValueParser::new().map(PathBuf::from)
 }
 
-/// The file that is named, if one is.
-pub(super) fn given(path: Option<&Path>) -> Option<&Path> {
+/// The path, unless it is empty.
+pub(super) fn non_empty(path: Option<&Path>) -> Option<&Path> {
     path.filter(|path| !path.as_os_str().is_empty())
 }
 
-/// The configuration file, which has to be named.
-pub(super) fn named(path: Option<&Path>) -> Result<&Path, Failure> {
-    given(path).ok_or_else(|| {
+/// The path of the configuration, which is required.
+pub(super) fn required(path: Option<&Path>) -> Result<&Path, Failure> {
+    non_empty(path).ok_or_else(|| {
         Failure::Configuration(
             "no configuration: name a file with --config.file=FILE, or run `lease-exporter demo` to see it at work"
                 .to_owned(),
@@ -34,15 +34,14 @@ pub(super) fn named(path: Option<&Path>) -> Result<&Path, Failure> {
 }
 
 /// Reads and checks the configuration file.
-pub(super) fn configuration(path: &Path) -> Result<Config, Failure> {
+pub(super) fn load_config(path: &Path) -> Result<Config, Failure> {
     let families: Vec<_> = family_names().collect();
     let families = Families { all: &families, of_alerts: &REQUIRED_BY_ALERTS };
     Config::load(path, families).map_err(|error| Failure::Configuration(error.to_string()))
 }
 
-/// An observer of everything that is configured, for a look or two: without a key of the configuration's, its tokens are
-/// of this observer alone.
-pub(super) fn passing_observer(config: &Config) -> Result<Observer, Failure> {
+/// An observer for a command that ends soon. If the configuration has no token key, a random key is used.
+pub(super) fn temporary_observer(config: &Config) -> Result<Observer, Failure> {
     let key = match &config.token_key {
         Some(key) => key.clone(),
         None => random_key()?,
@@ -50,22 +49,20 @@ pub(super) fn passing_observer(config: &Config) -> Result<Observer, Failure> {
     Ok(observer(config, &key))
 }
 
-/// An observer of everything that is configured.
+/// An observer of all sources.
 pub(super) fn observer(config: &Config, key: &TokenKey) -> Observer {
-    Observer::new(exposition(config), config.sources.iter().map(|source| observable(source, key)).collect())
+    Observer::new(exposition(config), config.sources.iter().map(|source| source_setup(source, key)).collect())
 }
 
-/// The families that are configured.
+/// The metric families that are not dropped.
 pub(super) fn exposition(config: &Config) -> Exposition {
     Exposition::without(|family| config.dropped.contains(family))
 }
 
-/// A key that nobody knows.
 pub(super) fn random_key() -> Result<TokenKey, Failure> {
     random_bytes().map(|secret| TokenKey::new(&secret))
 }
 
-/// Bytes that nobody knows.
 pub(super) fn random_bytes() -> Result<[u8; 32], Failure> {
     let mut secret = [0; 32];
     getrandom::fill(&mut secret)
@@ -73,8 +70,8 @@ pub(super) fn random_bytes() -> Result<[u8; 32], Failure> {
     Ok(secret)
 }
 
-/// A source as it is observed. Nothing is opened yet.
-pub(super) fn observable(source: &Source, key: &TokenKey) -> SourceSetup {
+/// The setup of a source. Nothing is opened yet.
+pub(super) fn source_setup(source: &Source, key: &TokenKey) -> SourceSetup {
     SourceSetup {
         store: store(source),
         evaluator: SourceEvaluator::new(

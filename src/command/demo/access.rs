@@ -26,7 +26,7 @@ impl StoreAccess {
     pub(super) fn hide(&self) -> io::Result<()> {
         match self {
             Self::Link(link) => return fs::remove_file(link),
-            Self::Proxy(proxy) => proxy.close(),
+            Self::Proxy(proxy) => proxy.set_open(false),
         }
         Ok(())
     }
@@ -38,7 +38,7 @@ impl StoreAccess {
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
                 linked => return linked,
             },
-            Self::Proxy(proxy) => proxy.open(),
+            Self::Proxy(proxy) => proxy.set_open(true),
         }
         Ok(())
     }
@@ -78,14 +78,10 @@ impl TcpProxy {
         self.address
     }
 
-    /// Ends all connections, and new ones once accepted. The port stays bound, so that no other process can take it.
-    fn close(&self) {
-        self.is_open.send_replace(false);
-    }
-
-    /// Forwards new connections again.
-    fn open(&self) {
-        self.is_open.send_replace(true);
+    /// A closed proxy ends all connections, and new ones once accepted. The port stays bound, so that no other process can
+    /// take it.
+    fn set_open(&self, is_open: bool) {
+        self.is_open.send_replace(is_open);
     }
 }
 
@@ -140,11 +136,11 @@ mod tests {
         let mut old = TcpStream::connect(proxy.address()).await.unwrap();
         old.write_all(b"a").await.unwrap();
         old.read_exact(&mut response).await.unwrap();
-        proxy.close();
+        proxy.set_open(false);
         assert_eq!(old.read(&mut response).await.unwrap(), 0);
         let mut new = TcpStream::connect(proxy.address()).await.unwrap();
         assert_eq!(new.read(&mut response).await.unwrap(), 0);
-        proxy.open();
+        proxy.set_open(true);
         let mut reopened = TcpStream::connect(proxy.address()).await.unwrap();
         reopened.write_all(b"b").await.unwrap();
         reopened.read_exact(&mut response).await.unwrap();

@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use anstyle::Style;
 
-use super::super::terminal::paint;
+use super::super::terminal::{paint, wrap};
 use crate::clock;
 
 const COLUMNS: usize = 100;
@@ -87,33 +87,11 @@ impl<W: Write> Output<W> {
     }
 }
 
-/// Breaks text into lines between words. A word longer than a line gets its own line.
-fn wrap(text: &str, columns: usize) -> Vec<String> {
-    let mut lines: Vec<String> = Vec::new();
-    for word in text.split_whitespace() {
-        match lines.last_mut() {
-            Some(line) if line.chars().count() + 1 + word.chars().count() <= columns => {
-                line.push(' ');
-                line.push_str(word);
-            }
-            _ => lines.push(word.to_owned()),
-        }
-    }
-    lines
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::command::terminal::state_style;
     use crate::lease::State;
-
-    #[test]
-    fn text_is_wrapped_between_words() {
-        assert_eq!(wrap("one two three", 7), ["one two", "three"]);
-        assert_eq!(wrap("é… twelve-long x", 5), ["é…", "twelve-long", "x"]);
-        assert!(wrap("", 5).is_empty());
-    }
 
     #[test]
     fn escape_sequences_are_written_only_with_colour() {

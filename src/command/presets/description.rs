@@ -1,23 +1,24 @@
-//! One preset, as a person reads it.
+//! The description of a preset.
 
 use std::fmt::Write as _;
 
+use crate::command::terminal::wrap;
 use crate::lease::{Clock, Column, LeaseKind};
 use crate::preset::{FilledPreset, Parameter, ParameterType, Preset};
 use crate::store::kind::{PresetView, StoreKind};
 
-/// As wide as help texts are.
+/// The width of lines, as in help texts.
 const WIDTH: usize = 100;
-/// Where what is said of each heading begins.
+/// The column of the values.
 const INDENT: usize = 12;
 
-/// What the preset is, and how it reads these kinds of store.
+/// The preset, and how it reads these kinds of store.
 pub(super) fn of(filled: &FilledPreset<'_>, kinds: &[&dyn StoreKind]) -> String {
     let preset = filled.preset();
     let mut text = format!("{}\n\n", wrapped(&format!("{}: {}", preset.name(), preset.about.description), 0));
     facts(&mut text, preset);
-    points(&mut text, "You must supply", &preset.about.supply);
-    points(&mut text, "Know before you believe it", &preset.about.caveats);
+    list(&mut text, "You must supply", &preset.about.supply);
+    list(&mut text, "Know before you believe it", &preset.about.caveats);
     parameters(&mut text, preset, kinds);
     for kind in kinds {
         reading(&mut text, filled, *kind);
@@ -39,7 +40,7 @@ fn facts(text: &mut String, preset: &Preset) {
     };
     let columns: Vec<_> = Column::ALL.into_iter().filter(|column| preset.columns.has(*column)).collect();
     let columns = columns.into_iter().map(Column::as_str).collect::<Vec<_>>().join(", ");
-    for (heading, said) in [
+    for (heading, value) in [
         ("kind", &*format!("{}: {kind}", preset.kind)),
         ("clock", &format!("{}: {clock}", preset.clock)),
         ("zone", &about.zone),
@@ -50,17 +51,17 @@ fn facts(text: &mut String, preset: &Preset) {
         ("due", &about.due),
         ("columns", &columns),
     ] {
-        let _ = writeln!(text, "{heading:INDENT$}{}", wrapped(said, INDENT));
+        let _ = writeln!(text, "{heading:INDENT$}{}", wrapped(value, INDENT));
     }
 }
 
-fn points(text: &mut String, heading: &str, points: &[String]) {
-    if points.is_empty() {
+fn list(text: &mut String, heading: &str, items: &[String]) {
+    if items.is_empty() {
         return;
     }
     let _ = writeln!(text, "\n{heading}:");
-    for point in points {
-        let _ = writeln!(text, "  - {}", wrapped(point, 4));
+    for item in items {
+        let _ = writeln!(text, "  - {}", wrapped(item, 4));
     }
 }
 
@@ -74,8 +75,8 @@ fn parameters(text: &mut String, preset: &Preset, kinds: &[&dyn StoreKind]) {
     text.push_str("\nParameters, for the source's `parameters`:\n");
     for Parameter { name, takes, default, means, .. } in parameters {
         let default = default.as_ref().map_or("required".to_owned(), |default| format!("{default} if not given"));
-        let said = format!("{name} ({}, {default}): {means}", takes.as_str());
-        let _ = writeln!(text, "  - {}", wrapped(&said, 4));
+        let description = format!("{name} ({}, {default}): {means}", takes.as_str());
+        let _ = writeln!(text, "  - {}", wrapped(&description, 4));
     }
 }
 
@@ -87,13 +88,14 @@ fn reading(text: &mut String, filled: &FilledPreset<'_>, kind: &dyn StoreKind) {
     for PresetView { variant, grants, query } in filled.views(store) {
         let version = variant.map_or(String::new(), |variant| format!(", {variant}"));
         let grants = format!("{}{grants}", kind.before_grants());
-        let _ = writeln!(text, "\n{store}{version}, rights to grant{}:\n{}", replaced(&grants), indented(&grants));
+        let _ =
+            writeln!(text, "\n{store}{version}, rights to grant{}:\n{}", placeholder_hint(&grants), indented(&grants));
         let _ = writeln!(text, "\n{store}{version}, {}:\n{}", filled.noun(store), indented(&query));
     }
 }
 
-/// What to say of the words in capitals, if there are any.
-fn replaced(grants: &str) -> String {
+/// The hint about the placeholders in the grants, if there are any.
+fn placeholder_hint(grants: &str) -> String {
     let words = ["PASSWORD", "THE_DATABASE", "THE_SCHEMA"];
     let words: Vec<_> = words.into_iter().filter(|word| grants.contains(word)).collect();
     if words.is_empty() { String::new() } else { format!(" (put yours for {})", words.join(", ")) }
@@ -130,21 +132,7 @@ fn example(text: &mut String, filled: &FilledPreset<'_>, kinds: &[&dyn StoreKind
 
 /// The text in lines of up to [`WIDTH`], each after the first indented.
 fn wrapped(text: &str, indent: usize) -> String {
-    let mut lines = String::new();
-    let mut column = indent;
-    for word in text.split_whitespace() {
-        let length = word.chars().count();
-        if column > indent && column + 1 + length > WIDTH {
-            let _ = write!(lines, "\n{:indent$}", "");
-            column = indent;
-        } else if column > indent {
-            lines.push(' ');
-            column += 1;
-        }
-        lines.push_str(word);
-        column += length;
-    }
-    lines
+    wrap(text, WIDTH - indent).join(&format!("\n{:indent$}", ""))
 }
 
 fn indented(text: &str) -> String {

@@ -85,8 +85,8 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     if !(is_full_screen && can_rewrite(&io::stderr())) {
         arguments.log.start();
     }
-    let config = sources::configuration(sources::named(arguments.config_file.as_deref())?)?;
-    let observer = sources::passing_observer(&config)?;
+    let config = sources::load_config(sources::required(arguments.config_file.as_deref())?)?;
+    let observer = sources::temporary_observer(&config)?;
     match arguments.watch {
         Some(every) => block_on(watch::watch(&observer, every, is_full_screen))?,
         None => {

@@ -1,4 +1,4 @@
-//! Output on a terminal: size, colours, a progress line and a full screen.
+//! Output on a terminal: size, colours, wrapped text, a progress line and a full screen.
 
 mod progress;
 mod screen;
@@ -68,5 +68,32 @@ pub(super) fn paint_part(style: Style, text: &str, part: &Range<usize>) -> Strin
     match (text.get(..part.start), text.get(part.clone()), text.get(part.end..)) {
         (Some(before), Some(part), Some(after)) => format!("{before}{}{after}", paint(style, part)),
         _ => text.to_owned(),
+    }
+}
+
+/// Breaks text into lines between words. A word longer than a line gets its own line.
+pub(super) fn wrap(text: &str, columns: usize) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for word in text.split_whitespace() {
+        match lines.last_mut() {
+            Some(line) if line.chars().count() + 1 + word.chars().count() <= columns => {
+                line.push(' ');
+                line.push_str(word);
+            }
+            _ => lines.push(word.to_owned()),
+        }
+    }
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_is_wrapped_between_words() {
+        assert_eq!(wrap("one two three", 7), ["one two", "three"]);
+        assert_eq!(wrap("é… twelve-long x", 5), ["é…", "twelve-long", "x"]);
+        assert!(wrap("", 5).is_empty());
     }
 }
