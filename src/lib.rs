@@ -23,4 +23,5 @@ mod suggestion;
 #[cfg(test)]
 mod testing;
 pub mod web;
+mod wildcard;
 mod yaml;

@@ -8,10 +8,9 @@ use crate::lease::TokenKey;
 use crate::diagnostic::FileFault;
 
 const LONGEST_KEY: usize = 4 * 1024;
-/// As many bits as a token shows twice over; less can be guessed.
+/// A token shows half as many bits. A shorter key could be guessed.
 const SHORTEST_KEY: usize = 16;
 
-/// The text of a configuration file.
 pub(super) fn text(path: &Path) -> Result<String, FileFault> {
     String::from_utf8(read_blocking(path, MAX_SIZE, TIMEOUT)?).map_err(|_| FileFault::NotText)
 }

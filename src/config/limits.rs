@@ -10,7 +10,7 @@ use super::raw::RawLimits;
 use crate::diagnostic::QuotedValue;
 use crate::duration::{Zero, duration};
 
-/// A policy made from another by the values that are given.
+/// The policy, with the given limits in place of its own.
 pub(super) fn overridden(base: Policy, given: RawLimits<'_>, diagnostics: &mut Diagnostics) -> Policy {
     let mut policy = base;
     if let Some(stall_after) = length("stall_after", given.stall_after, Zero::Refused, diagnostics) {
@@ -25,7 +25,7 @@ pub(super) fn overridden(base: Policy, given: RawLimits<'_>, diagnostics: &mut D
     policy
 }
 
-/// What the two keys that say when work falls due come to.
+/// The work of a policy, from the keys `work` and `cadence`.
 fn work(given: RawLimits<'_>, diagnostics: &mut Diagnostics) -> Option<Work> {
     if let Some(work) = given.work {
         let line = work.referenced.line();
@@ -41,7 +41,7 @@ fn work(given: RawLimits<'_>, diagnostics: &mut Diagnostics) -> Option<Work> {
     cadence.map(Work::Cadence).or_else(|| given.work.map(|_| Work::Continuous))
 }
 
-/// A length of time, if one is given and can be used.
+/// A length of time; `None` if none is given, or a problem with it, which is noted.
 pub(super) fn length(
     key: &'static str,
     given: Option<&Text>,
@@ -54,7 +54,6 @@ pub(super) fn length(
     diagnostics.keep(text.referenced.line(), read)
 }
 
-/// The alerts named.
 pub(super) fn alerts(names: &[Text], diagnostics: &mut Diagnostics) -> AlertSet {
     let alert = |name: &Text| {
         let alert = Alert::ALL.into_iter().find(|alert| alert.as_str() == name.value);

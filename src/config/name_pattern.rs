@@ -1,5 +1,7 @@
 //! Patterns for whole names: `*` is any run of characters, `?` is one character, nothing else is special.
 
+use crate::wildcard;
+
 /// A pattern for a whole name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct NamePattern {
@@ -7,7 +9,7 @@ pub(super) struct NamePattern {
     tokens: Box<[Token]>,
 }
 
-/// Within a run of wildcards each `?` comes before the one `*` left of them, so that equal patterns are the same.
+/// In a run of wildcards all `?` come before a single `*`, so that equivalent patterns are equal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Token {
     Letter(char),
@@ -27,10 +29,9 @@ pub enum NamePatternFault {
 }
 
 impl NamePattern {
-    /// No name is longer, and the work to match one is bounded by the pattern's length times the name's.
+    /// Names are not longer. The cost of a match is bounded by the length of the pattern times that of the name.
     const LONGEST: usize = 1024;
 
-    /// Compiles a pattern.
     pub(super) fn new(text: &str) -> Result<Self, NamePatternFault> {
         match text.len() {
             0 => return Err(NamePatternFault::Empty),
@@ -55,48 +56,23 @@ impl NamePattern {
         Self { text: "*".into(), tokens: [Token::Run].into() }
     }
 
-    /// The name, if the pattern matches that one alone.
+    /// The name, if the pattern matches only this name.
     pub(super) fn exact(&self) -> Option<&str> {
         self.tokens.iter().all(|token| matches!(token, Token::Letter(_))).then_some(&*self.text)
     }
 
     /// Whether the pattern matches the whole name.
-    ///
-    /// On a mismatch only the last `*` needs to take in one character more: an earlier one could gain nothing that the
-    /// last does not, so nothing is tried twice.
     pub(super) fn matches(&self, name: &str) -> bool {
-        let (mut at, mut rest) = (0, name.chars());
-        let mut last_run = None;
-        loop {
-            let mut next = rest.clone();
-            match (self.tokens.get(at), next.next()) {
-                (Some(Token::Run), _) => {
-                    at += 1;
-                    last_run = Some((at, rest.clone()));
-                    continue;
-                }
-                (Some(Token::One), Some(_)) => {}
-                (Some(Token::Letter(letter)), Some(there)) if *letter == there => {}
-                (None, None) => return true,
-                (_, None) => return false,
-                _ => {
-                    let Some((after, mut taken)) = last_run.take() else { return false };
-                    taken.next();
-                    (at, rest) = (after, taken.clone());
-                    last_run = Some((after, taken));
-                    continue;
-                }
-            }
-            (at, rest) = (at + 1, next);
-        }
+        let takes = |token: &Token, letter| matches!(token, Token::One) || *token == Token::Letter(letter);
+        wildcard::matches(&self.tokens, name.chars(), |token| *token == Token::Run, takes)
     }
 
-    /// Whether this surely matches every name that `other` does.
+    /// Whether the pattern certainly matches every name that `other` matches.
     pub(super) fn covers(&self, other: &Self) -> bool {
         if let Some(name) = other.exact() {
             return self.matches(name);
         }
-        // covered[j]: whether the tokens from `i` on cover the other's from `j` on, for the `i` looked at last.
+        // covered[j]: whether the tokens after the current one cover those of the other pattern from `j` on.
         let theirs = &other.tokens;
         let mut covered = vec![false; theirs.len() + 1];
         covered[theirs.len()] = true;
@@ -112,7 +88,7 @@ impl NamePattern {
             for at in (0..theirs.len()).rev() {
                 now[at] = match (mine, theirs[at]) {
                     (Token::Run, _) => covered[at] || now[at + 1],
-                    // What follows is a `*`, which takes in theirs as well.
+                    // A `*` follows before the next letter, so it covers theirs too.
                     (Token::One, Token::Run) => unbounded && now[at + 1],
                     (Token::One, _) => covered[at + 1],
                     (Token::Letter(_), their) => *mine == their && covered[at + 1],

@@ -21,9 +21,9 @@ pub(super) struct LeaseEntries {
 #[derive(Debug)]
 struct Entry {
     line: u64,
-    /// The sources that it applies to, by their place in the file.
+    /// The indexes of the sources that it applies to.
     sources: Vec<usize>,
-    /// Whether the source is left open or named in full: then a lease named in full is expected in each.
+    /// Whether the source is left out or has no wildcards. Then a lease without wildcards is expected in each source.
     names_sources: bool,
     lease: NamePattern,
     policy: Arc<Policy>,
@@ -73,7 +73,7 @@ impl LeaseEntries {
         compiled
     }
 
-    /// The line of an earlier entry that leaves nothing to this one, if in every source there is one.
+    /// The line of the last earlier entry that hides this entry; `None` if it applies in some source.
     fn hides(&self, entry: &Entry) -> Option<u64> {
         let hidden_in = |source: &usize| {
             self.entries.iter().find(|earlier| earlier.sources.contains(source) && earlier.lease.covers(&entry.lease))
@@ -85,7 +85,7 @@ impl LeaseEntries {
         earlier
     }
 
-    /// The policies of the source at this place in the file.
+    /// The policies of the source with this index.
     pub(super) fn of_source(&self, source: usize) -> SourcePolicies {
         let entries = self.entries.iter().filter(|entry| entry.sources.contains(&source));
         let expected = entries.clone().filter(|entry| entry.names_sources);
@@ -97,7 +97,7 @@ impl LeaseEntries {
     }
 }
 
-/// A pattern that is left out matches every name; one that cannot be used matches none.
+/// A pattern that is left out matches every name. `None` if there is a problem, which is noted.
 fn pattern(key: &'static str, given: Option<&Text>, diagnostics: &mut Diagnostics) -> Option<NamePattern> {
     let Some(text) = given else { return Some(NamePattern::any()) };
     let glob = NamePattern::new(&text.value).map_err(|fault| Problem::Pattern { key, fault });
@@ -113,7 +113,7 @@ pub struct SourcePolicies {
 }
 
 impl SourcePolicies {
-    /// The same, where this lease must be there too.
+    /// The same policies, with one more expected lease.
     pub(super) fn expecting(mut self, lease: Arc<str>) -> Self {
         if !self.expected.contains(&lease) {
             self.expected.push(lease);

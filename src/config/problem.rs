@@ -17,100 +17,70 @@ pub(super) type Diagnostics = crate::diagnostic::Diagnostics<Problem>;
 #[non_exhaustive]
 #[expect(missing_docs, reason = "each message says what its fields are")]
 pub enum Problem {
-    /// An alert that does not exist.
     #[error("there is no such alert: `{value}`; the alerts are {known}")]
     Alert { value: QuotedValue, known: String },
-    /// A way of giving `kind`, `clock` or `work` that does not exist.
     #[error("`{key}` cannot be this: `{value}`; write {known}")]
     Choice { key: &'static str, value: QuotedValue, known: &'static str },
-    /// A problem with a key of the store.
     #[error(transparent)]
     Store(#[from] StoreProblem),
-    /// A preset that cannot read this kind of store.
     #[error("the preset `{preset}` does not read {store}; it reads {reads}")]
     PresetOfOtherStore { preset: &'static str, store: &'static str, reads: String },
-    /// Neither a preset nor a query.
     #[error("the source says nothing of what to read; give it a `preset` or {}", with_article(.0))]
     NoQuery(&'static str),
-    /// Both a preset and a query.
     #[error("the source has both a `preset` and {}; leave one", with_article(.0))]
     PresetAndQuery(&'static str),
-    /// The query of another kind of store.
     #[error("`{key}` has no meaning for {store}; write `{instead}` instead, or use a `preset`")]
     QueryOfOtherStore { key: &'static str, store: &'static str, instead: &'static str },
-    /// A length of time that cannot be used.
     #[error("`{key}` cannot be this: `{value}`; {fault}")]
     Duration { key: &'static str, value: QuotedValue, fault: DurationFault },
-    /// There is no configuration file of the name given.
     #[error("there is no such file; a relative path starts at the working directory")]
     NoFile,
-    /// The file itself.
     #[error("the file {0}")]
     File(FileFault),
-    /// A file that the configuration names, as it names it.
     #[error("the file that `{key}` names, {path}, {fault}{}", fault.hint())]
     NamedFile { key: &'static str, path: QuotedValue, fault: FileFault },
-    /// What the preset already says.
     #[error("the preset `{preset}` has `{key}: {value}`; leave `{key}` out")]
     FixedByPreset { preset: &'static str, key: &'static str, value: &'static str },
-    /// A parameter that the preset does not have.
     #[error("the preset `{preset}` has no parameter `{name}`; {instead}")]
     NoSuchParameter { preset: &'static str, name: QuotedValue, instead: String },
-    /// A parameter's value that cannot be used.
     #[error("`{name}` cannot be this: `{value}`; {fault}")]
     Parameter { name: &'static str, value: QuotedValue, fault: ValueFault },
-    /// A parameter that has no default.
     #[error("the preset `{preset}` needs to know `{name}` ({means}); give it under `parameters`")]
     MissingParameter { preset: &'static str, name: &'static str, means: &'static str },
-    /// Parameters for a query.
     #[error("`parameters` are a preset's; write what they say into the query, and leave them out")]
     ParametersOfQuery,
-    /// An entry that can never apply.
     #[error(
         "this entry never applies, because the one on line {earlier} comes first and matches all that it does; put it before that one or take it out"
     )]
     NeverApplies { earlier: u64 },
-    /// A pattern for sources that matches none.
     #[error("no source has such a name: `{value}`; the sources are {known}")]
     NoSuchSource { value: QuotedValue, known: String },
-    /// A number that cannot be used.
     #[error("`{key}` cannot be this: `{value}`; write a whole number from 1 to {most}")]
     Number { key: &'static str, value: QuotedValue, most: usize },
-    /// A metric that does not exist.
     #[error("there is no such metric: `{value}`; {close}")]
     Metric { value: QuotedValue, close: String },
-    /// A metric is dropped that the alerts need which are named for some lease.
     #[error("the alert rules need `{value}`: keep it, or name no alert under `leases`")]
     AlertsNeed { value: QuotedValue },
-    /// A key that must be there.
     #[error("the key `{0}` is missing; add it")]
     Missing(&'static str),
-    /// A source's name with characters that it may not have.
     #[error("a source cannot have this name: `{0}`; use up to 100 letters, digits, `_`, `.` and `-`")]
     Name(QuotedValue),
-    /// A second source of one name.
     #[error("another source has this name: `{value}`, on line {earlier}; give this one another")]
     NameTaken { value: QuotedValue, earlier: u64 },
-    /// No source.
     #[error(
         "there is nothing to read; add a source with a `name`, a `store`, and a `preset` or a `query` under `sources`"
     )]
     NoSources,
-    /// A pattern that cannot be used.
     #[error("`{key}` is not a pattern; {fault}")]
     Pattern { key: &'static str, fault: NamePatternFault },
-    /// A preset that does not exist.
     #[error("there is no such preset: `{value}`; the presets are {known}")]
     Preset { value: QuotedValue, known: String },
-    /// A key that says nothing of this kind of store.
     #[error("`{key}` has no meaning for {store}; leave it out")]
     KeyOfOtherStore { key: String, store: &'static str },
-    /// `work` and `cadence` say two things of one.
     #[error(
         "`work` and `cadence` exclude each other; leave `cadence` to say that a run falls due now and then, or `work` to say that there is always something to do"
     )]
     WorkTwice,
-    /// What is not YAML, or not of the right shape.
     #[error("{0}")]
     Yaml(String),
 }

@@ -129,7 +129,7 @@ pub(super) struct RawMetrics {
     pub(super) drop: Vec<Text>,
 }
 
-/// A key that is there has a value: `preset:` with nothing after it is a mistake, not the default.
+/// Requires a value if the key is given: `preset:` without a value is a mistake, not the default.
 fn given<'de, T: Deserialize<'de>, D: Deserializer<'de>>(deserializer: D) -> Result<Option<T>, D::Error> {
     T::deserialize(deserializer).map(Some)
 }
@@ -143,24 +143,19 @@ pub(super) struct RawLimits<'a> {
     pub(super) cadence: Option<&'a Text>,
 }
 
-impl RawDefaults {
-    pub(super) const fn limits(&self) -> RawLimits<'_> {
-        RawLimits {
-            stall_after: self.stall_after.as_ref(),
-            overdue_after: self.overdue_after.as_ref(),
-            work: self.work.as_ref(),
-            cadence: self.cadence.as_ref(),
+macro_rules! limits {
+    ($($raw:ident),+) => {$(
+        impl $raw {
+            pub(super) const fn limits(&self) -> RawLimits<'_> {
+                RawLimits {
+                    stall_after: self.stall_after.as_ref(),
+                    overdue_after: self.overdue_after.as_ref(),
+                    work: self.work.as_ref(),
+                    cadence: self.cadence.as_ref(),
+                }
+            }
         }
-    }
+    )+};
 }
 
-impl RawLease {
-    pub(super) const fn limits(&self) -> RawLimits<'_> {
-        RawLimits {
-            stall_after: self.stall_after.as_ref(),
-            overdue_after: self.overdue_after.as_ref(),
-            work: self.work.as_ref(),
-            cadence: self.cadence.as_ref(),
-        }
-    }
-}
+limits!(RawDefaults, RawLease);

@@ -124,7 +124,7 @@ impl Source {
     }
 }
 
-/// A query may hold anything, so it is left out.
+/// Leaves out the query, which can contain anything.
 impl fmt::Debug for Source {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Source")
@@ -139,7 +139,7 @@ impl fmt::Debug for Source {
     }
 }
 
-/// What a source, or its preset, says of its leases.
+/// The properties of the leases of a source.
 struct LeaseFacts {
     origin: Origin,
     kind: LeaseKind,
@@ -148,7 +148,7 @@ struct LeaseFacts {
     lease: Option<Arc<str>>,
 }
 
-/// What a source reads, in the making.
+/// Reads the query of a source.
 struct QueryReader<'a> {
     keys: &'a Section,
     /// The line of the source.
@@ -262,7 +262,7 @@ fn name(text: &Text, diagnostics: &mut Diagnostics) -> Option<Arc<str>> {
     diagnostics.keep(line(text), name)
 }
 
-/// One of a closed set of words; the default if there is no text.
+/// One of a fixed set of words; the default if there is no text.
 fn choice<T: Copy, const N: usize>(
     key: &'static str,
     given: Option<&Text>,

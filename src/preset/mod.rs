@@ -14,9 +14,7 @@ use crate::lease::{Clock, Columns, LeaseKind};
 use crate::store::kind::{PresetQuery, PresetView, Query, StoreKind};
 use crate::store::parameter::{Values, placeholders};
 
-pub use crate::store::parameter::{
-    Identifier, InvalidIdentifier, InvalidKeyText, KeyText, Parameter, ParameterType, Value, ValueFault,
-};
+pub use crate::store::parameter::{Parameter, ParameterType, Value, ValueFault};
 
 #[cfg(test)]
 use crate::store::parameter;
@@ -75,10 +73,10 @@ pub struct About {
     pub limits: Vec<(String, String)>,
 }
 
-/// Every data file by its name without `.yml`, as `build.rs` finds them.
+/// Every data file with its name without `.yml`, from the build script.
 const FILES: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/presets.rs"));
 
-/// The files are part of the program, and a test proves that each can be read; one that could not would be missing.
+/// A test proves that every file can be read. A file that cannot be read would be missing here.
 static PRESETS: LazyLock<Vec<Preset>> =
     LazyLock::new(|| FILES.iter().filter_map(|(name, text)| file::read(name, text).ok()).collect());
 
@@ -149,7 +147,6 @@ impl Preset {
 }
 
 impl PresetStore {
-    /// Whether a parameter is used here.
     fn uses(&self, parameter: &str) -> bool {
         let texts = self.query.texts().into_iter().chain([&*self.grants]);
         texts.flat_map(placeholders).any(|name| name == parameter)

@@ -8,18 +8,15 @@ use store_address::{ServerUrl, UrlError, has_password};
 use super::Host;
 use super::section::StoreProblem;
 
-/// The parts of a server's address.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct ServerAddress {
     pub(super) host: Host,
-    /// The user to read as.
     pub(super) user: Option<Box<str>>,
-    /// What follows the host, without the first slash.
+    /// The part after the host, without the first slash.
     pub(super) path: Box<str>,
 }
 
 impl ServerAddress {
-    /// Parses the address of a store of this kind.
     pub(super) fn parse(text: &str, kind: &str, default_port: u16) -> Result<Self, StoreProblem> {
         Self::parts(text, default_port).map_err(|fault| not_an_address(kind, fault))
     }
@@ -46,12 +43,12 @@ impl ServerAddress {
     }
 }
 
-/// Says what is wrong with an address, without the address.
+/// The error for an address. It does not contain the address.
 pub(super) fn not_an_address(kind: &str, fault: &str) -> StoreProblem {
     format!("the store's address is not one of {kind}: {fault}").into()
 }
 
-/// Whether an address, well-formed or not, looks as if a password were in it.
+/// Whether an address, well-formed or not, seems to contain a password.
 pub(super) fn has_secret(text: &str) -> bool {
     const NAMES: [&str; 7] = ["pass", "pwd", "secret", "token", "key=", "auth=", "credential"];
     let (scheme, rest) = text.split_once("://").unwrap_or(("", text));

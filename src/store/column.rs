@@ -49,7 +49,6 @@ fn is_plain(name: &str) -> bool {
         && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
 }
 
-/// The columns as a set.
 pub(super) fn reported(columns: &[Column]) -> Columns {
     columns.iter().copied().collect()
 }
@@ -62,7 +61,7 @@ pub(super) fn reported(columns: &[Column]) -> Columns {
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Value<'a> {
     Null,
-    /// Wide enough for every integer that a store has.
+    /// The type is wide enough for the integers of every store.
     Integer(i128),
     Real(f64),
     /// A decimal that is not whole: `unscaled` divided by 10 to the power of `scale`, without trailing zeros.
@@ -70,7 +69,7 @@ pub(super) enum Value<'a> {
         unscaled: i128,
         scale: u32,
     },
-    /// A decimal with too many digits, rounded. It is exact enough for a time, and not for a cursor.
+    /// A decimal with too many digits, rounded. A rounded time is exact enough, a rounded cursor is not.
     Rounded(f64),
     /// Text in the encoding of the store.
     Text(&'a [u8]),
@@ -78,11 +77,8 @@ pub(super) enum Value<'a> {
     Untyped(&'a [u8]),
     /// A time; `None` for one outside the calendar, such as `infinity`.
     Time(Option<StoreTime>),
-    /// A length of time in seconds.
     Seconds(f64),
-    /// A universally unique identifier.
     Uuid([u8; 16]),
-    /// Anything else.
     Other,
 }
 
@@ -147,7 +143,7 @@ impl<'a> Value<'a> {
         time.map(Some).ok_or(RecordFault::OutOfRange)
     }
 
-    /// A whole number that is not negative, or text of digits, as stores have numbers beyond 2^63.
+    /// A whole number that is not negative, or its digits as text: stores write numbers above 2^63 so.
     pub(super) fn count(self) -> Decoded<u64> {
         match self {
             Self::Null => Ok(None),
@@ -233,7 +229,6 @@ fn micros(unscaled: i128, scale: u32) -> Option<i64> {
     i64::try_from(micros).ok()
 }
 
-/// A decimal as it is written.
 fn written(unscaled: i128, scale: u32) -> String {
     let (sign, scale) = (if unscaled < 0 { "-" } else { "" }, scale as usize);
     let digits = format!("{:0width$}", unscaled.unsigned_abs(), width = scale + 1);

@@ -128,7 +128,8 @@ impl RecordLimiter {
             self.inspected += self.rows.len() + self.rejected.len();
         }
         let (max_rows, before) = (self.max_rows(), self.rows.len() + self.rejected.len());
-        let (mut rows, mut rejected) = (Compaction::of(&mut self.rows), Compaction::of(&mut self.rejected));
+        let mut rows = Compaction::of(&mut self.rows, |row| row.lease.as_ref());
+        let mut rejected = Compaction::of(&mut self.rejected, |row| row.lease.as_ref());
         let (mut leases, mut last) = (0, None);
         // The next lease by name is the lesser of the two that are next.
         while let Some(lease) = rows.next_lease().into_iter().chain(rejected.next_lease()).min().cloned() {
@@ -152,40 +153,24 @@ impl RecordLimiter {
     }
 }
 
-/// A row that may have the name of a lease.
-trait OfLease {
-    fn lease(&self) -> Option<&Arc<str>>;
-}
-
-impl OfLease for LeaseRecord {
-    fn lease(&self) -> Option<&Arc<str>> {
-        self.lease.as_ref()
-    }
-}
-
-impl OfLease for RejectedRecord {
-    fn lease(&self) -> Option<&Arc<str>> {
-        self.lease.as_ref()
-    }
-}
-
 /// Goes through rows in the order of names, and moves those that are kept to the front.
 struct Compaction<'a, R> {
     rows: &'a mut Vec<R>,
+    lease: fn(&R) -> Option<&Arc<str>>,
     next: usize,
     kept: usize,
 }
 
-impl<'a, R: OfLease> Compaction<'a, R> {
-    fn of(rows: &'a mut Vec<R>) -> Self {
-        if !rows.is_sorted_by(|one, other| one.lease() <= other.lease()) {
-            rows.sort_by(|one, other| one.lease().cmp(&other.lease()));
+impl<'a, R> Compaction<'a, R> {
+    fn of(rows: &'a mut Vec<R>, lease: fn(&R) -> Option<&Arc<str>>) -> Self {
+        if !rows.is_sorted_by(|one, other| lease(one) <= lease(other)) {
+            rows.sort_by(|one, other| lease(one).cmp(&lease(other)));
         }
-        Self { rows, next: 0, kept: 0 }
+        Self { rows, lease, next: 0, kept: 0 }
     }
 
     fn next_lease(&self) -> Option<&Arc<str>> {
-        self.rows.get(self.next).and_then(OfLease::lease)
+        self.rows.get(self.next).and_then(self.lease)
     }
 
     /// Keeps at most `most` rows of the next lease. Returns the numbers of kept and dropped rows.

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::str::FromStr;
 use std::time::Duration;
 
 use humantime::format_duration;
@@ -53,15 +52,16 @@ impl ParameterType {
     }
 }
 
-/// The value of a parameter. It can be inserted into a statement or a key without changing the rest of it.
+/// The value of a parameter. It can be inserted into a statement or a key without changing the rest of it, if
+/// [`Value::parse`] made it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Value {
     /// A name in SQL.
-    Identifier(Identifier),
+    Identifier(Box<str>),
     /// A length of time.
     Duration(Duration),
     /// A part of a key.
-    Text(KeyText),
+    Text(Box<str>),
     /// `true` or `false`.
     Flag(bool),
 }
@@ -70,11 +70,11 @@ pub enum Value {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ValueFault {
     /// It is not a name in SQL.
-    #[error(transparent)]
-    Identifier(#[from] InvalidIdentifier),
+    #[error("write letters, digits and `_`, up to {MAX_IDENTIFIER} of them and no digit first")]
+    Identifier,
     /// It is not a part of a key.
-    #[error(transparent)]
-    Text(#[from] InvalidKeyText),
+    #[error("write up to {MAX_KEY_TEXT} bytes, without spaces and without any of *?[]{{}}\\")]
+    Text,
     /// It is not a length of time.
     #[error(transparent)]
     Duration(#[from] DurationFault),
@@ -83,6 +83,10 @@ pub enum ValueFault {
     Flag,
 }
 
+/// The shortest limit for names among the servers: that of PostgreSQL.
+const MAX_IDENTIFIER: usize = 63;
+const MAX_KEY_TEXT: usize = 256;
+
 impl Value {
     /// Reads a value.
     ///
@@ -90,8 +94,10 @@ impl Value {
     /// The text is not a value of this type.
     pub fn parse(takes: ParameterType, text: &str) -> Result<Self, ValueFault> {
         match takes {
-            ParameterType::Identifier => Ok(Self::Identifier(text.parse()?)),
-            ParameterType::Text => Ok(Self::Text(text.parse()?)),
+            ParameterType::Identifier if is_identifier(text) => Ok(Self::Identifier(text.into())),
+            ParameterType::Identifier => Err(ValueFault::Identifier),
+            ParameterType::Text if is_key_text(text) => Ok(Self::Text(text.into())),
+            ParameterType::Text => Err(ValueFault::Text),
             ParameterType::Duration => Ok(Self::Duration(duration(text, Zero::Refused)?)),
             ParameterType::Flag => text.parse().map(Self::Flag).map_err(|_| ValueFault::Flag),
         }
@@ -115,59 +121,24 @@ impl Value {
 impl fmt::Display for Value {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Identifier(Identifier(name)) => f.write_str(name),
             Self::Duration(length) => fmt::Display::fmt(&format_duration(*length), f),
-            Self::Text(KeyText(text)) => f.write_str(text),
+            Self::Identifier(text) | Self::Text(text) => f.write_str(text),
             Self::Flag(flag) => fmt::Display::fmt(flag, f),
         }
     }
 }
 
-/// A name that needs no quotes in SQL, or the beginning of one.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Identifier(Box<str>);
-
-/// Why a text is not such a name.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("write letters, digits and `_`, up to {} of them and no digit first", Identifier::LONGEST)]
-pub struct InvalidIdentifier;
-
-impl Identifier {
-    /// The shortest limit among the servers: that of PostgreSQL.
-    const LONGEST: usize = 63;
+/// Whether a text is a name that needs no quotes in SQL, or the beginning of one.
+fn is_identifier(text: &str) -> bool {
+    text.len() <= MAX_IDENTIFIER
+        && text.starts_with(|first: char| first.is_ascii_alphabetic() || first == '_')
+        && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
 }
 
-impl FromStr for Identifier {
-    type Err = InvalidIdentifier;
-
-    fn from_str(text: &str) -> Result<Self, InvalidIdentifier> {
-        let plain = text.len() <= Self::LONGEST
-            && text.starts_with(|first: char| first.is_ascii_alphabetic() || first == '_')
-            && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
-        if plain { Ok(Self(text.into())) } else { Err(InvalidIdentifier) }
-    }
-}
-
-/// A part of a key without wildcards or placeholders.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct KeyText(Box<str>);
-
-/// Why a text is not a part of a key.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("write up to {} bytes, without spaces and without any of *?[]{{}}\\", KeyText::LONGEST)]
-pub struct InvalidKeyText;
-
-impl KeyText {
-    const LONGEST: usize = 256;
-}
-
-impl FromStr for KeyText {
-    type Err = InvalidKeyText;
-
-    fn from_str(text: &str) -> Result<Self, InvalidKeyText> {
-        let odd = |letter: char| letter.is_control() || letter.is_whitespace() || "*?[]{}\\".contains(letter);
-        if text.len() <= Self::LONGEST && !text.contains(odd) { Ok(Self(text.into())) } else { Err(InvalidKeyText) }
-    }
+/// Whether a text is a part of a key without wildcards or placeholders.
+fn is_key_text(text: &str) -> bool {
+    let odd = |letter: char| letter.is_control() || letter.is_whitespace() || "*?[]{}\\".contains(letter);
+    text.len() <= MAX_KEY_TEXT && !text.contains(odd)
 }
 
 /// Values by the name of their parameter.
@@ -190,20 +161,20 @@ mod tests {
     #[test]
     fn an_identifier_is_nothing_that_could_end_a_name() {
         for good in ["qrtz_", "QRTZ_", "_", "a1", &"x".repeat(63)] {
-            assert!(good.parse::<Identifier>().is_ok(), "{good}");
+            assert!(Value::parse(ParameterType::Identifier, good).is_ok(), "{good}");
         }
         for bad in ["", "1a", "a b", "a;", "a.b", "a-b", "a\"", "ä", "a'", "a--", "a\n", &"x".repeat(64)] {
-            assert_eq!(bad.parse::<Identifier>(), Err(InvalidIdentifier), "{bad}");
+            assert_eq!(Value::parse(ParameterType::Identifier, bad), Err(ValueFault::Identifier), "{bad}");
         }
     }
 
     #[test]
     fn a_part_of_a_key_matches_no_other_key() {
         for good in ["", "redbeat:", "app:{1}".trim_end_matches("{1}"), "ä:"] {
-            assert!(good.parse::<KeyText>().is_ok(), "{good}");
+            assert!(Value::parse(ParameterType::Text, good).is_ok(), "{good}");
         }
         for bad in ["a*", "a?", "[a]", "{a}", "a\\", "a b", "a\n", &"x".repeat(257)] {
-            assert_eq!(bad.parse::<KeyText>(), Err(InvalidKeyText), "{bad}");
+            assert_eq!(Value::parse(ParameterType::Text, bad), Err(ValueFault::Text), "{bad}");
         }
     }
 
@@ -214,7 +185,7 @@ mod tests {
             (Value::Duration(Duration::from_millis(1_500)), "1.500", "1s 500ms"),
             (Value::Duration(Duration::from_micros(1_002)), "0.001002000", "1ms 2us"),
             (Value::Flag(true), "TRUE", "true"),
-            (Value::Identifier(Identifier("QRTZ_".into())), "QRTZ_", "QRTZ_"),
+            (Value::Identifier("QRTZ_".into()), "QRTZ_", "QRTZ_"),
         ] {
             assert_eq!((value.in_sql().as_str(), value.to_string().as_str()), (sql, written));
         }

@@ -6,7 +6,6 @@ use super::column::{Value, reported};
 use super::{ReadError, RecordLimiter, Scope};
 use crate::lease::{Column, LeaseRecord, ReadInterval, Reading, RecordFault, RejectedRecord, StoreTime};
 
-/// Decodes rows.
 #[derive(Debug)]
 pub(super) struct Decoder {
     columns: Vec<Column>,
@@ -18,7 +17,6 @@ pub(super) struct Decoder {
     rows: RecordLimiter,
 }
 
-/// The error for a result without rows.
 pub(super) fn no_row() -> ReadError {
     ReadError::InvalidRecord(
         "the query returned no row, so it has no clock: select from the clock, LEFT JOIN the leases".to_owned(),
@@ -26,7 +24,6 @@ pub(super) fn no_row() -> ReadError {
 }
 
 impl Decoder {
-    /// A decoder for a result with these columns.
     pub(super) fn new(columns: Vec<Column>, scope: &Scope) -> Self {
         let position = |wanted| columns.iter().position(|column| *column == wanted);
         Self {

@@ -153,28 +153,22 @@ impl Section {
     /// The text of a key.
     #[must_use]
     pub fn text(&self, key: &str) -> Option<&Text> {
-        match self.get(key)? {
-            Node::Text(text) => Some(text),
-            Node::List(_) | Node::Section(_) => None,
-        }
+        let Node::Text(text) = self.get(key)? else { return None };
+        Some(text)
     }
 
     /// The list of a key.
     #[must_use]
     pub fn list(&self, key: &str) -> Option<&[Text]> {
-        match self.get(key)? {
-            Node::List(texts) => Some(texts),
-            Node::Text(_) | Node::Section(_) => None,
-        }
+        let Node::List(texts) = self.get(key)? else { return None };
+        Some(texts)
     }
 
     /// The section of a key.
     #[must_use]
     pub fn section(&self, key: &str) -> Option<&Self> {
-        match self.get(key)? {
-            Node::Section(section) => Some(section),
-            Node::Text(_) | Node::List(_) => None,
-        }
+        let Node::Section(section) = self.get(key)? else { return None };
+        Some(section)
     }
 
     /// All texts in it.

@@ -116,7 +116,7 @@ impl PasswordFile {
     }
 }
 
-/// Files have to be read this long before the deadline of a reading, so that the error can name the file that was not.
+/// Files must be read this long before the deadline of a reading, so that the error can name the file that hangs.
 const MARGIN: Duration = Duration::from_millis(100);
 
 /// Reads the file that `key` of the configuration names.

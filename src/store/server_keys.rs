@@ -16,12 +16,10 @@ pub(super) const TLS: KeySpec =
 const KEYS: [KeySpec; 4] =
     [KeySpec::text("mode"), KeySpec::text("ca_file"), KeySpec::text("cert_file"), KeySpec::text("key_file")];
 
-/// The password file that is configured.
 pub(super) fn password_file(section: &StoreSection<'_>) -> Option<PasswordFile> {
     section.path(PASSWORD_FILE.name).map(PasswordFile::new)
 }
 
-/// The line of `tls`, if it is configured.
 pub(super) fn tls_line(section: &StoreSection<'_>) -> Option<u64> {
     section.keys.get(TLS.name).map(|node| node.line().unwrap_or(section.line))
 }

@@ -40,7 +40,6 @@ pub(super) struct ServerStore<D: Driver> {
 }
 
 impl<D: Driver> ServerStore<D> {
-    /// A store without an open connection.
     pub(super) const fn new(driver: D) -> Self {
         Self { driver, connection: None, backoff: Backoff { failures: 0, last: None } }
     }

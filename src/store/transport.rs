@@ -45,7 +45,6 @@ pub(super) fn tls_error(text: &str) -> ReadError {
     ReadError::Unreachable(what.to_owned())
 }
 
-/// The content of a PEM file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Pem {
     Certificate,

@@ -5,13 +5,13 @@ use std::str::FromStr;
 use std::time::Duration;
 
 /// A fixed offset from UTC.
-#[derive(Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Zone {
     minutes: i32,
 }
 
 /// The time zone of a session with a server.
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SessionZone {
     /// A fixed offset.
     Fixed(Zone),
@@ -76,10 +76,6 @@ impl fmt::Display for Zone {
     }
 }
 
-impl SessionZone {
-    const LONGEST: usize = 64;
-}
-
 impl Default for SessionZone {
     fn default() -> Self {
         Self::Fixed(Zone::UTC)
@@ -93,7 +89,7 @@ impl FromStr for SessionZone {
         if let Ok(zone) = text.parse() {
             return Ok(Self::Fixed(zone));
         }
-        let is_name = text.len() <= Self::LONGEST
+        let is_name = text.len() <= 64
             && text.starts_with(|first: char| first.is_ascii_alphabetic())
             && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'+' | b'-' | b'/'));
         if is_name { Ok(Self::Named(text.into())) } else { Err(ZoneFault::OfSession) }
@@ -107,18 +103,6 @@ impl fmt::Display for SessionZone {
             Self::Fixed(zone) => fmt::Display::fmt(zone, f),
             Self::Named(name) => f.write_str(name),
         }
-    }
-}
-
-impl fmt::Debug for SessionZone {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(self, f)
-    }
-}
-
-impl fmt::Debug for Zone {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(self, f)
     }
 }
 

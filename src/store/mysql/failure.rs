@@ -7,7 +7,7 @@ use crate::store::ReadError;
 use crate::store::server_message::has_only_known_words;
 use crate::store::transport::{io_error, tls_error};
 
-/// The statement and database of an error. Names that are in them may be shown.
+/// The statement and database of an error. Names in them may be shown.
 #[derive(Clone, Copy)]
 pub(super) struct QueryContext<'q> {
     pub(super) sql: &'q str,
@@ -155,12 +155,12 @@ impl QueryContext<'_> {
     }
 }
 
-/// What stands between the first two apostrophes.
+/// The text between the first two apostrophes.
 fn quoted(message: &str) -> Option<&str> {
     message.split('\'').nth(1)
 }
 
-/// The name without quotes, if it is made of what names usually are.
+/// The name without quotes, if it has only characters that are usual in names.
 fn plain(name: &str) -> Option<String> {
     let name: String = name.chars().filter(|letter| !matches!(letter, '`' | '\'')).collect();
     let fits = (1..=130).contains(&name.len())

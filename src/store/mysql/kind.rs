@@ -14,7 +14,6 @@ use crate::store::{Scope, Store};
 #[derive(Debug)]
 pub struct Mysql;
 
-/// The port that a server listens on by default.
 const PORT: u16 = 3306;
 
 const SESSION_TIME_ZONE: KeySpec = KeySpec::text("session_time_zone");

@@ -46,7 +46,6 @@ pub struct Database {
     pub session_time_zone: SessionZone,
 }
 
-/// Reads one database.
 #[derive(Debug)]
 struct MysqlDriver {
     database: Database,

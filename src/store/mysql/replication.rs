@@ -20,11 +20,8 @@ pub(super) const SOURCE: &str = " FROM (SELECT \
 /// The replication role of a server, as far as it is certain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Replication {
-    /// A primary, or a server whose own writes are the newest.
     Primary,
-    /// A replica.
     Replica,
-    /// A replica whose replication was stopped.
     StoppedReplica,
 }
 

@@ -25,14 +25,11 @@ pub(super) struct Capabilities {
 
 #[derive(Clone, Copy, Debug)]
 enum Limit {
-    /// MariaDB's, in seconds.
     StatementTime,
-    /// MySQL's, in milliseconds.
     ExecutionTime,
 }
 
 impl Capabilities {
-    /// Finds the capabilities of a server.
     pub(super) async fn ask(connection: &mut MySqlConnection) -> Result<Self, Error> {
         let sql = "SHOW GLOBAL VARIABLES WHERE Variable_name IN \
                    ('max_statement_time', 'max_execution_time', 'innodb_read_only', 'gtid_current_pos')";
@@ -62,7 +59,6 @@ impl Capabilities {
         Ok(answer.and_then(|row| bytes(row, 0)).map(|answer| String::from_utf8_lossy(answer).into_owned()))
     }
 
-    /// Checks that the server is a primary.
     fn check(self, state: Option<&MySqlRow>) -> Result<(), ReadError> {
         let switches = if self.innodb { 2 } else { 1 };
         let refused = |what: &str| Err(ReadError::Refused(what.to_owned()));

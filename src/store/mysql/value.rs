@@ -19,14 +19,13 @@ pub(super) enum Kind {
     Float,
     Double,
     Decimal,
-    /// A clock on the wall: `DATE`, `DATETIME`, and `TIMESTAMP` too, which comes as the session's clock shows it.
+    /// A time without zone: `DATE`, `DATETIME`, and `TIMESTAMP`, which the server converts to the zone of the session.
     Time,
     Text,
     Other,
 }
 
 impl Kind {
-    /// How values of a type are read.
     pub(super) fn of(info: &MySqlTypeInfo) -> Self {
         match info.name() {
             "YEAR" => Self::Unsigned,
@@ -45,7 +44,7 @@ impl Kind {
         }
     }
 
-    /// The value of these bytes; times are what the clock on a wall in `zone` shows.
+    /// Decodes bytes. Times are in `zone`.
     pub(super) fn value(self, bytes: &[u8], zone: Zone) -> Value<'_> {
         let value = match self {
             Self::Signed => signed(bytes).map(|number| Value::Integer(number.into())),
@@ -84,7 +83,7 @@ fn unsigned(bytes: &[u8]) -> Option<u64> {
     }
 }
 
-/// A decimal, which comes written out.
+/// A decimal, which the server sends as text.
 fn decimal<'v>(bytes: &[u8]) -> Option<Value<'v>> {
     let text = std::str::from_utf8(bytes).ok()?;
     let (digits, negative) = text.strip_prefix('-').map_or((text, false), |digits| (digits, true));
@@ -114,7 +113,7 @@ fn time(bytes: &[u8], zone: Zone) -> Option<StoreTime> {
     StoreTime::from_unix_micros(zone.utc_micros(micros)).ok()
 }
 
-/// Seconds since midnight, for what a clock shows.
+/// Seconds since midnight, if the time exists.
 fn seconds(hour: u8, minute: u8, second: u8) -> Option<i64> {
     let shown = hour < 24 && minute < 60 && second < 60;
     shown.then_some((i64::from(hour) * 60 + i64::from(minute)) * 60 + i64::from(second))

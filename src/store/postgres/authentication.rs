@@ -15,7 +15,7 @@ use super::failure::Failure;
 use super::message::{MessageStream, ServerMessage};
 use crate::store::{Password, ReadError};
 
-/// Who the exporter is to a server.
+/// The login of the exporter.
 pub(super) struct Authentication<'a> {
     user: &'a str,
     password: Option<Password>,
@@ -26,7 +26,7 @@ impl<'a> Authentication<'a> {
         Self { user, password }
     }
 
-    /// Does what the server asks for until it is content.
+    /// Answers the authentication requests of the server until it accepts the login.
     pub(super) async fn prove(&self, stream: &mut MessageStream) -> Result<(), Failure> {
         loop {
             match message(stream).await? {
@@ -66,7 +66,7 @@ impl<'a> Authentication<'a> {
         stream.send(&bytes).await
     }
 
-    /// Proves the password without telling it, and has the server prove that it knows it too.
+    /// SCRAM: proves the password without sending it, and checks that the server knows the password too.
     async fn scram(&self, stream: &mut MessageStream) -> Result<(), Failure> {
         let mut scram = ScramSha256::new(self.password()?.as_bytes(), ChannelBinding::unsupported());
         let mut bytes = BytesMut::new();
@@ -88,7 +88,7 @@ impl<'a> Authentication<'a> {
     }
 }
 
-/// The next message, which is no row.
+/// The next message, which must not be a row.
 async fn message(stream: &mut MessageStream) -> Result<Message, Failure> {
     match stream.next().await? {
         ServerMessage::Other(message) => Ok(message),

@@ -9,7 +9,7 @@ use postgres_protocol::message::backend::RowDescriptionBody;
 use super::failure::Failure;
 use super::value::Kind;
 
-/// The columns of an answer: name and type of each.
+/// The columns of a result: name and type of each.
 #[derive(Debug)]
 pub(super) struct ResultColumns(Vec<(String, Oid)>);
 
@@ -28,20 +28,20 @@ impl ResultColumns {
     }
 }
 
-/// The types of a database that are not the server's own, as far as a query gives them: which of them are texts.
+/// The types of a query that are defined in the database: which of them are texts.
 #[derive(Debug, Default)]
 pub(super) struct DatabaseTypes(BTreeMap<Oid, Kind>);
 
-/// The first number that a server gives to what is made in a database.
+/// The first number of types that are defined in a database.
 const FIRST: Oid = 16_384;
 
 impl DatabaseTypes {
-    /// How values of a type are read; `None` where that is still to be asked.
+    /// How values of a type are decoded; `None` if the type is not known yet.
     pub(super) fn kind(&self, oid: Oid) -> Option<Kind> {
         if oid < FIRST { Some(Kind::of(oid)) } else { self.0.get(&oid).copied() }
     }
 
-    /// The statement that asks what these types are, if any is not known.
+    /// The statement that looks up the types that are not known; `None` if all are.
     pub(super) fn question(&self, types: impl Iterator<Item = Oid>) -> Option<String> {
         let unknown: Vec<_> = types.filter(|oid| self.kind(*oid).is_none()).map(|oid| oid.to_string()).collect();
         (!unknown.is_empty()).then(|| {
@@ -52,7 +52,7 @@ impl DatabaseTypes {
         })
     }
 
-    /// Takes note of what one of them is.
+    /// Stores the kind of a type.
     pub(super) fn learn(&mut self, oid: Oid, is_text: bool) {
         self.0.insert(oid, if is_text { Kind::Text } else { Kind::Other });
     }

@@ -16,7 +16,6 @@ use crate::store::tls::{Stream, TlsClient};
 use crate::store::transport::tls_error;
 use crate::store::{Host, Password, ReadError, Server, tcp};
 
-/// The port that a server listens on by default.
 pub(super) const PORT: u16 = 5432;
 
 /// A connection that is ready for statements, and the encoding of the database, if the server reported it.

@@ -10,20 +10,16 @@ use crate::store::server_message::has_only_known_words;
 use crate::store::sql::{HAS_PARAMETERS, SEVERAL_STATEMENTS, WOULD_WRITE};
 use crate::store::transport::io_error;
 
-/// Why a reading failed.
 #[derive(Debug)]
 pub(super) enum Failure {
-    /// An error to report.
     Read(ReadError),
     /// A message is not of PostgreSQL's protocol, or is unexpected.
     Protocol,
     /// A message is longer than the limit.
     TooLong,
-    /// The server answered with an error.
     Server(ServerError),
 }
 
-/// An error of the server.
 #[derive(Debug)]
 pub(super) struct ServerError {
     code: String,

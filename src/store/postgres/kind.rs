@@ -70,7 +70,7 @@ impl StoreConfig for Database {
     }
 }
 
-/// A schema's name, which needs no quotes.
+/// A schema's name, which must need no quotes.
 fn schema(text: &str) -> Result<Box<str>, StoreProblem> {
     let plain = (1..=63).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
     if plain {

@@ -15,14 +15,10 @@ use crate::store::tls::Stream;
 
 /// The longest message, in bytes.
 pub(super) const LONGEST: usize = 64 * 1024 * 1024;
-/// The number of bytes that are read at once.
 const CHUNK: usize = 64 * 1024;
-/// The length of type and length.
 const HEADER: usize = 5;
 
-/// One message of the server.
 pub(super) enum ServerMessage<'a> {
-    /// A row with encoded values.
     Row(&'a [u8]),
     Other(Message),
 }
@@ -40,7 +36,6 @@ impl MessageStream {
         Self { stream, received: BytesMut::new(), consumed: 0 }
     }
 
-    /// Sends whole messages.
     pub(super) async fn send(&mut self, messages: &[u8]) -> Result<(), Failure> {
         self.stream.write_all(messages).await?;
         Ok(self.stream.flush().await?)
@@ -72,16 +67,17 @@ impl MessageStream {
         }
     }
 
-    /// The next message that is part of a response. Notices, notifications and parameters, which a server may send at any time,
-    /// are skipped.
+    /// The next message with a result. It skips confirmations, and notices, notifications and parameters, which a server may
+    /// send at any time.
     pub(super) async fn next_answer(&mut self) -> Result<ServerMessage<'_>, Failure> {
-        use Message::{NoticeResponse, NotificationResponse, ParameterStatus};
+        use Message::{BindComplete, NoticeResponse, NotificationResponse, ParameterStatus, ParseComplete};
         // A row borrows from the buffer, so it is taken only when it is returned at once.
         loop {
             if self.is_row().await? {
                 return self.next().await;
             }
             match self.next().await? {
+                ServerMessage::Other(ParseComplete | BindComplete) => {}
                 ServerMessage::Other(NoticeResponse(_) | NotificationResponse(_) | ParameterStatus(_)) => {}
                 ServerMessage::Other(message) => return Ok(ServerMessage::Other(message)),
                 ServerMessage::Row(_) => return Err(Failure::Protocol),

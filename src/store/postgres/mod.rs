@@ -47,7 +47,6 @@ pub struct Database {
     pub time_zone: Zone,
 }
 
-/// Reads one database.
 #[derive(Debug)]
 struct PostgresDriver {
     database: Database,

@@ -11,14 +11,13 @@ use postgres_protocol::message::frontend::{BindError, bind, describe, execute, p
 use super::failure::Failure;
 use crate::store::ReadError;
 
-/// Statements on their way.
+/// Encoded messages.
 pub(super) struct Pipeline(BytesMut);
 
-/// How values are encoded: all in binary.
+/// The format of values: all binary.
 const BINARY: [i16; 1] = [1];
 
 impl Pipeline {
-    /// Nothing yet.
     pub(super) fn new() -> Self {
         Self(BytesMut::with_capacity(2 * 1024))
     }
@@ -51,14 +50,14 @@ impl Pipeline {
         })
     }
 
-    /// The messages, and the end of the pipeline.
+    /// The messages, with `Sync` at the end.
     pub(super) fn finish(mut self) -> BytesMut {
         sync(&mut self.0);
         self.0
     }
 }
 
-/// The only text that a message cannot take.
+/// The error for a statement that a message cannot contain.
 fn zero_byte(_: std::io::Error) -> Failure {
     ReadError::SchemaMismatch("the query has a zero byte in it, or is far too long".to_owned()).into()
 }

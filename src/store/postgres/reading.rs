@@ -1,4 +1,4 @@
-//! One reading: what is sent for it, and what the answer is made into.
+//! Sends the statements of a reading and decodes the response.
 
 use std::ops::Range;
 use std::time::Duration;
@@ -18,22 +18,22 @@ use crate::store::rows::{Decoder, no_row};
 use crate::store::sql::HAS_PARAMETERS;
 use crate::store::{ReadError, Scope, Zone};
 
-/// Each time that so many rows are decoded is a unit of the task's budget (128 of them): once it is spent, other tasks run,
-/// and the deadline of the reading is looked at.
+/// The number of rows that cost one unit of the task's budget of 128. When the budget is spent, other tasks run and the
+/// deadline is checked.
 const ROWS_AT_ONCE: usize = 16;
 
-/// How a transaction begins: what holds in it, a statement each.
+/// The statements that begin a transaction.
 pub(super) struct Prelude(pub(super) Vec<String>);
 
 impl Prelude {
-    /// A pipeline that begins with it.
+    /// A pipeline that begins with the prelude.
     fn pipeline(&self) -> Result<Pipeline, Failure> {
         let mut pipeline = Pipeline::new();
         self.0.iter().try_for_each(|sql| pipeline.run(sql))?;
         Ok(pipeline)
     }
 
-    /// Sends a pipeline that begins with it, and waits until all of it holds.
+    /// Sends a pipeline that begins with the prelude, and waits until the prelude is complete.
     async fn hold(&self, pipeline: Pipeline, stream: &mut MessageStream) -> Result<(), ReadError> {
         stream.send(&pipeline.finish()).await.map_err(Failure::before_query)?;
         for _ in &self.0 {
@@ -43,10 +43,10 @@ impl Prelude {
     }
 }
 
-/// Ends a pipeline whose transaction has nothing to keep.
+/// Ends a transaction. There is nothing to commit.
 const END: &str = "COMMIT";
 
-/// The columns of a query, asked for without running it: a statement that returns none is never run.
+/// The columns of a query, which is not run. A statement without columns is thus never run.
 pub(super) async fn described(
     prelude: &Prelude,
     sql: &str,
@@ -56,25 +56,19 @@ pub(super) async fn described(
     pipeline.describe(sql)?;
     pipeline.run(END)?;
     prelude.hold(pipeline, stream).await?;
-    let mut has_parameters = false;
-    let found = loop {
-        match stream.next_answer().await? {
-            ServerMessage::Other(Message::ParseComplete) => {}
-            ServerMessage::Other(Message::ParameterDescription(body)) => {
-                has_parameters = body.parameters().count().map_err(|_| Failure::Protocol)? > 0;
-            }
-            ServerMessage::Other(Message::RowDescription(body)) => break Some(ResultColumns::of(&body)?),
-            ServerMessage::Other(Message::NoData) => break None,
-            _ => return Err(Failure::Protocol),
+    let parameters = match stream.next_answer().await? {
+        ServerMessage::Other(Message::ParameterDescription(body)) => {
+            body.parameters().count().map_err(|_| Failure::Protocol)?
         }
+        _ => return Err(Failure::Protocol),
     };
+    let described = columns_of_result(stream).await?;
     complete(stream).await?;
     ready(stream).await?;
-    let described = found.ok_or_else(returns_nothing)?;
-    if has_parameters { Err(ReadError::SchemaMismatch(HAS_PARAMETERS.into()).into()) } else { Ok(described) }
+    if parameters > 0 { Err(ReadError::SchemaMismatch(HAS_PARAMETERS.into()).into()) } else { Ok(described) }
 }
 
-/// The rows of a small query, by their values.
+/// Runs a small query and calls `each` with the values of each row.
 pub(super) async fn rows(
     prelude: &Prelude,
     sql: &str,
@@ -88,7 +82,6 @@ pub(super) async fn rows(
     let mut places = Vec::new();
     loop {
         match stream.next_answer().await? {
-            ServerMessage::Other(Message::ParseComplete | Message::BindComplete) => {}
             ServerMessage::Row(row) => {
                 values(row, &mut places)?;
                 let values: Vec<_> = places.iter().map(|place| place.clone().map(|place| &row[place])).collect();
@@ -102,7 +95,7 @@ pub(super) async fn rows(
     ready(stream).await
 }
 
-/// Everything that a reading depends on.
+/// The parameters of a reading.
 pub(super) struct ReadRequest<'a> {
     pub(super) prelude: &'a Prelude,
     pub(super) sql: &'a str,
@@ -111,11 +104,11 @@ pub(super) struct ReadRequest<'a> {
     pub(super) types: &'a DatabaseTypes,
 }
 
-/// The rows of the query, made into a reading, in one round trip.
+/// Runs the query and decodes its rows into a reading, in one round trip.
 pub(super) async fn read(request: &ReadRequest<'_>, stream: &mut MessageStream) -> Result<Reading, Failure> {
     let mut pipeline = request.prelude.pipeline()?;
     pipeline.query(request.sql)?;
-    // After the rows, because asked before them it would fix the snapshot before the clock was read.
+    // This is sent after the query, because it would create the snapshot before the query reads the clock.
     pipeline.run("SELECT pg_is_in_recovery()")?;
     pipeline.run(END)?;
     let began = clock::monotonic();
@@ -130,30 +123,20 @@ pub(super) async fn read(request: &ReadRequest<'_>, stream: &mut MessageStream) 
     decoding.finish()
 }
 
-/// Whether the server says that it follows no other.
+/// Whether the server is a primary.
 async fn is_primary(stream: &mut MessageStream) -> Result<bool, Failure> {
-    let mut is_primary = false;
-    loop {
-        match stream.next_answer().await? {
-            ServerMessage::Other(Message::ParseComplete | Message::BindComplete) => {}
-            // One value of one byte.
-            ServerMessage::Row(row) => is_primary = row == [0, 1, 0, 0, 0, 1, 0],
-            ServerMessage::Other(Message::CommandComplete(_)) => break,
-            _ => return Err(Failure::Protocol),
-        }
-    }
+    // A row with one value of one byte.
+    let is_primary = matches!(stream.next_answer().await?, ServerMessage::Row([0, 1, 0, 0, 0, 1, 0]));
+    complete(stream).await?;
     complete(stream).await?;
     Ok(is_primary)
 }
 
 /// Waits until a statement without rows is complete.
 async fn complete(stream: &mut MessageStream) -> Result<(), Failure> {
-    loop {
-        match stream.next_answer().await? {
-            ServerMessage::Other(Message::ParseComplete | Message::BindComplete) => {}
-            ServerMessage::Other(Message::CommandComplete(_)) => return Ok(()),
-            _ => return Err(Failure::Protocol),
-        }
+    match stream.next_answer().await? {
+        ServerMessage::Other(Message::CommandComplete(_)) => Ok(()),
+        _ => Err(Failure::Protocol),
     }
 }
 
@@ -165,37 +148,35 @@ async fn ready(stream: &mut MessageStream) -> Result<(), Failure> {
     }
 }
 
-fn returns_nothing() -> Failure {
+/// The columns of a result. A statement without a result is refused.
+async fn columns_of_result(stream: &mut MessageStream) -> Result<ResultColumns, Failure> {
     let text = "the query returns nothing, as one does that would write or set something; it must be one SELECT that \
                 returns the columns of the reading contract";
-    ReadError::SchemaMismatch(text.to_owned()).into()
+    match stream.next_answer().await? {
+        ServerMessage::Other(Message::RowDescription(body)) => ResultColumns::of(&body),
+        ServerMessage::Other(Message::NoData) => Err(ReadError::SchemaMismatch(text.into()).into()),
+        _ => Err(Failure::Protocol),
+    }
 }
 
-/// Rows as they come.
+/// Decodes rows while they arrive.
 struct Decoding {
     decoder: Decoder,
     kinds: Vec<Kind>,
     zone: Zone,
     began: Duration,
-    /// When the first row came, by both clocks: the snapshot and the store's clock are fixed then.
+    /// When the first row arrived, by both clocks: the snapshot and the store's clock are fixed then.
     first: Option<(Duration, f64)>,
-    /// Where the values of the row are that is decoded.
+    /// The positions of the values of the current row.
     places: Vec<Option<Range<usize>>>,
 }
 
 impl Decoding {
-    /// Once the columns are there.
+    /// Waits for the columns.
     async fn begin(request: &ReadRequest<'_>, stream: &mut MessageStream, began: Duration) -> Result<Self, Failure> {
-        let described = loop {
-            match stream.next_answer().await? {
-                ServerMessage::Other(Message::ParseComplete | Message::BindComplete) => {}
-                ServerMessage::Other(Message::RowDescription(body)) => break ResultColumns::of(&body)?,
-                ServerMessage::Other(Message::NoData) => return Err(returns_nothing()),
-                _ => return Err(Failure::Protocol),
-            }
-        };
+        let described = columns_of_result(stream).await?;
         let columns = columns(described.names())?;
-        // On a connection that was kept, tables may have changed since it was opened; another one then asks anew.
+        // The tables may have changed since the connection was opened. The next connection looks the types up again.
         let changed = || ReadError::SchemaMismatch("a column is of another type than before".to_owned());
         let kinds =
             described.types().map(|oid| request.types.kind(oid).ok_or_else(changed)).collect::<Result<_, _>>()?;

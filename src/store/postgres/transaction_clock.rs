@@ -27,7 +27,7 @@ pub(super) fn find(sql: &str) -> Option<&'static str> {
     })
 }
 
-/// Where the expression is that the name after these words names; empty where it names none, as behind a comma or a dot.
+/// The range of the expression that has the name after these words as its alias. It is empty after a comma or a dot.
 fn expression_before(words: &[&str]) -> std::ops::Range<usize> {
     let end = words.len() - usize::from(words.last().is_some_and(|word| word.eq_ignore_ascii_case("as")));
     let mut depth = 0_usize;
@@ -43,11 +43,11 @@ fn expression_before(words: &[&str]) -> std::ops::Range<usize> {
     0..end
 }
 
-/// Words that an expression does not reach across.
+/// Words that end an expression.
 const ENDS: [&str; 14] =
     ["select", "returning", "distinct", "from", "where", "on", "using", "by", "having", "and", "or", "<", ">", "="];
 
-/// Names, and every other sign by itself. Names in double quotes count as names.
+/// Splits a statement into names and other characters. A name in double quotes counts as a name.
 fn words(sql: &str) -> Vec<&str> {
     let is_name = |letter: char| letter.is_alphanumeric() || letter == '_';
     let mut words = Vec::new();
@@ -77,7 +77,7 @@ fn words(sql: &str) -> Vec<&str> {
     words
 }
 
-/// How long a string is that begins here. A doubled quote is the end of one string and the beginning of the next.
+/// The length of the string that begins here. A doubled quote ends one string and begins the next.
 fn string(text: &str, escapes: bool) -> usize {
     let mut escaped = false;
     for (at, byte) in text.bytes().enumerate().skip(1) {
@@ -91,7 +91,7 @@ fn string(text: &str, escapes: bool) -> usize {
     text.len()
 }
 
-/// How long a comment is that begins here; comments may be in comments.
+/// The length of the comment that begins here. Comments can be nested.
 fn comment(text: &str) -> usize {
     let (mut depth, mut at) = (0_usize, 0);
     while let Some(found) = text[at..].find(['/', '*']) {
@@ -115,7 +115,7 @@ fn comment(text: &str) -> usize {
     text.len()
 }
 
-/// How long a string between `$name$` and the same again is that begins here; a single sign if none does.
+/// The length of the dollar-quoted string that begins here; 1 if none does.
 fn dollars(text: &str) -> usize {
     let end = text[1..].find(|letter: char| !(letter.is_alphanumeric() || letter == '_')).map(|at| at + 1);
     let Some(mark) = end.filter(|end| text[*end..].starts_with('$')).map(|end| &text[..=end]) else { return 1 };

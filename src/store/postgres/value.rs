@@ -9,7 +9,6 @@ use crate::lease::StoreTime;
 use crate::store::Zone;
 use crate::store::column::{Value, decimal};
 
-/// How the bytes of a column are read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     Date,
@@ -50,7 +49,7 @@ impl Kind {
         }
     }
 
-    /// The value of these bytes; times without zone are of `zone`.
+    /// Decodes bytes. Times without zone are in `zone`.
     pub(super) fn value(self, bytes: &[u8], zone: Zone) -> Value<'_> {
         let value = match self {
             Self::Integer => integer(bytes).map(|number| Value::Integer(number.into())),
@@ -85,13 +84,13 @@ fn integer(bytes: &[u8]) -> Option<i64> {
     }
 }
 
-/// Microseconds since PostgreSQL's epoch. The two infinities are the ends of the range, and no clock shows them.
+/// Microseconds since PostgreSQL's epoch. The ends of the range are the infinities, which are not times.
 fn time<'a>(micros: i64, zone: Zone) -> Value<'a> {
     let since_unix = micros.checked_add(EPOCH).filter(|_| micros != i64::MIN);
     Value::Time(since_unix.and_then(|micros| StoreTime::from_unix_micros(zone.utc_micros(micros)).ok()))
 }
 
-/// An interval that has months in it has no length in seconds.
+/// An interval with months has no fixed length.
 fn interval<'a>(bytes: &[u8]) -> Option<Value<'a>> {
     let (micros, rest) = bytes.split_first_chunk()?;
     let (days, months) = rest.split_first_chunk()?;
@@ -100,7 +99,7 @@ fn interval<'a>(bytes: &[u8]) -> Option<Value<'a>> {
     (i32::from_be_bytes(fixed(months)?) == 0).then_some(Value::Seconds(micros as f64 / 1e6))
 }
 
-/// A decimal: how many digits of base 10,000, the weight of the first, sign, digits behind the point, the digits.
+/// A decimal: number of digits of base 10,000, weight of the first, sign, scale, digits.
 fn numeric<'a>(bytes: &[u8]) -> Option<Value<'a>> {
     let words: Vec<i16> = bytes.chunks_exact(2).map(|word| i16::from_be_bytes([word[0], word[1]])).collect();
     let [count, weight, sign, _, digits @ ..] = words.as_slice() else { return None };

@@ -7,25 +7,19 @@ use crate::store::Host;
 use crate::store::address::{ServerAddress, not_an_address};
 use crate::store::section::StoreProblem;
 
-/// The port that a server listens on by default.
 const PORT: u16 = 6379;
-/// The port that a sentinel listens on by default.
 const SENTINEL_PORT: u16 = 26_379;
 
 /// The parts of an address: `scheme://user@host:port/number` or `scheme+sentinel://user@host,host/master/number`.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct KeyspaceAddress {
-    /// Whether connections are protected by TLS.
     pub(super) protected: bool,
     pub(super) location: ServerLocation,
-    /// The user to read as.
     pub(super) user: Option<Box<str>>,
-    /// The number of the database.
     pub(super) database: u32,
 }
 
 impl KeyspaceAddress {
-    /// Parses the address of a store of this kind.
     pub(super) fn parse(text: &str, kind: &str) -> Result<Self, StoreProblem> {
         let (scheme, rest) = text.split_once("://").unwrap_or((text.trim_end_matches(':'), ""));
         let protected = matches!(scheme.trim_end_matches("+sentinel"), "rediss" | "valkeys");
@@ -90,7 +84,6 @@ fn host(text: &str) -> Result<Host, &'static str> {
     Ok(Host::Tcp { name: name.into(), port })
 }
 
-/// The number of a database; 0 if there is none.
 fn number(text: &str) -> Result<u32, &'static str> {
     let digits = text.bytes().all(|byte| byte.is_ascii_digit());
     match text {

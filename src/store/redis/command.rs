@@ -12,7 +12,6 @@ pub(super) struct Commands {
 }
 
 impl Commands {
-    /// Adds a command.
     pub(super) fn add<'a, A>(&mut self, name: &'static str, arguments: A)
     where
         A: IntoIterator<Item = &'a [u8], IntoIter: Clone>,
@@ -29,12 +28,10 @@ impl Commands {
         self.unanswered.front().copied()
     }
 
-    /// Removes the first command without a reply.
     pub(super) fn answered(&mut self) -> Option<&'static str> {
         self.unanswered.pop_front()
     }
 
-    /// The unsent bytes.
     pub(super) const fn unsent(&mut self) -> &mut BytesMut {
         &mut self.unsent
     }

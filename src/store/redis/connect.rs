@@ -86,7 +86,6 @@ impl Keyspace {
         }
     }
 
-    /// Opens a connection to a server.
     async fn reach(
         &self,
         host: &Host,

@@ -46,7 +46,6 @@ pub(super) struct Elements<'c> {
 }
 
 impl Connection {
-    /// A connection on which nothing was sent yet.
     pub(super) fn new(stream: Box<dyn Stream>) -> Self {
         Self { stream, commands: Commands::default(), received: BytesMut::new(), parser: Parser::default() }
     }
@@ -132,19 +131,16 @@ impl Connection {
 }
 
 impl Elements<'_> {
-    /// The number of elements that are left.
     pub(super) const fn left(&self) -> usize {
         self.left
     }
 
-    /// The next elements, if there are as many.
     pub(super) async fn next(&mut self, count: usize) -> Result<Replies<'_>, ReadError> {
         self.left = self.left.checked_sub(count).ok_or_else(not_understood)?;
         self.connection.parse(count, false, &mut |_| false).await?;
         Ok(self.connection.parsed(count))
     }
 
-    /// The next element, if it is an array.
     pub(super) async fn array(&mut self) -> Result<Elements<'_>, ReadError> {
         self.left = self.left.checked_sub(1).ok_or_else(not_understood)?;
         self.connection.parse(1, true, &mut |_| false).await?;
@@ -154,7 +150,6 @@ impl Elements<'_> {
         }
     }
 
-    /// Checks that no elements are left.
     pub(super) fn end(self) -> Result<(), ReadError> {
         if self.left == 0 { Ok(()) } else { Err(not_understood()) }
     }

@@ -19,42 +19,27 @@ use crate::lease::{Column, LeaseRecord, ReadInterval, Reading, RecordFault, Reje
 use crate::store::column::reported;
 use crate::store::redis::keys::{DueKey, KeyLayout, Record};
 
-/// Decodes the replies of a transaction.
 pub(super) struct Decoder<'l> {
-    layout: &'l KeyLayout,
-    expiry: Expiry,
-    schedules: &'l mut DueScheduleTracker,
+    pub(super) layout: &'l KeyLayout,
+    pub(super) expiry: Expiry,
+    pub(super) schedules: &'l mut DueScheduleTracker,
     /// When the request was sent, on the exporter's monotonic clock.
-    start: Duration,
+    pub(super) start: Duration,
 }
 
 /// When a key expires.
 enum Expires {
-    /// There is no such key.
     Gone,
-    /// Never.
     Never,
     At(StoreTime),
-    /// At a time outside the calendar.
     OutOfRange,
 }
 
-/// The error for an expiry outside the calendar.
 const NO_EXPIRY_TIME: DecodeError = DecodeError::Record(Column::ExpiresAt, RecordFault::OutOfRange);
 
-impl<'l> Decoder<'l> {
-    /// Of leases that are laid out so, asked with these words.
-    pub(super) const fn new(
-        layout: &'l KeyLayout,
-        expiry: Expiry,
-        schedules: &'l mut DueScheduleTracker,
-        start: Duration,
-    ) -> Self {
-        Self { layout, expiry, schedules, start }
-    }
-
-    /// Makes the reading, of the answers as they arrive. `kept` holds what was rejected already, `over_limit` is how many
-    /// were left out already.
+impl Decoder<'_> {
+    /// Decodes the replies as they arrive. `kept` has the keys that were rejected, `over_limit` the number of leases that were
+    /// dropped.
     pub(super) async fn read(
         mut self,
         mut answers: Elements<'_>,
@@ -206,7 +191,7 @@ fn note(found: &mut Result<(), DecodeError>, result: Result<(), DecodeError>) {
     }
 }
 
-/// What a lock and its time to live say, at a look at the clock.
+/// Decodes a lock and its time to live, both as of `now`.
 fn lock(
     row: &mut LeaseRecord,
     expires: &Expires,

@@ -4,32 +4,25 @@ use super::resp::{Malformed, ServerError};
 use crate::store::ReadError;
 
 /// Why a transaction failed.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 pub(super) enum Failure {
-    /// An error to report.
-    Read(ReadError),
+    #[error(transparent)]
+    Read(#[from] ReadError),
     /// The server does not know `PEXPIRETIME`.
+    #[error("the server does not tell when a key expires")]
     NoExpiryTime,
 }
 
-impl From<ReadError> for Failure {
-    fn from(error: ReadError) -> Self {
-        Self::Read(error)
-    }
-}
-
 impl Failure {
-    /// The server's error reply to a command.
     pub(super) fn of(command: &str, error: ServerError<'_>) -> Self {
         let unknown = error.details.starts_with("unknown command");
         if unknown && command == "PEXPIRETIME" { Self::NoExpiryTime } else { Self::Read(answered(command, error)) }
     }
 
-    /// The error to report.
     pub(super) fn into_read_error(self) -> ReadError {
         match self {
             Self::Read(error) => error,
-            Self::NoExpiryTime => ReadError::Refused("the server does not tell when a key expires".to_owned()),
+            failure @ Self::NoExpiryTime => ReadError::Refused(failure.to_string()),
         }
     }
 }
@@ -44,8 +37,7 @@ pub(super) fn malformed(how: Malformed) -> ReadError {
     match how {
         Malformed::Protocol => not_understood(),
         Malformed::TooLong => ReadError::Refused(
-            "the server answers with more than 64 MiB for one value, which is not read; no lease needs as much"
-                .to_owned(),
+            "the server answers with more than 64 MiB for one value, which is not read; no lease needs as much".into(),
         ),
     }
 }

@@ -87,7 +87,7 @@ impl Query for KeyLayout {
         !self.has_many_leases()
     }
 
-    /// The time to live that is left is reported in milliseconds, from when the server comes to report it.
+    /// `PTTL` reports the remaining time in milliseconds as of its execution, somewhat after `TIME`.
     fn resolution(&self) -> Duration {
         Duration::from_millis(20)
     }

@@ -17,7 +17,6 @@ pub(super) struct LeaseKeyList {
 }
 
 impl LeaseKeyList {
-    /// An empty list.
     pub(super) const fn new(max_leases: usize) -> Self {
         Self { found: Vec::new(), max_leases, over_limit: 0 }
     }
@@ -54,7 +53,6 @@ impl LeaseKeyList {
         std::mem::take(&mut self.found)
     }
 
-    /// The number of leases that were dropped.
     pub(super) const fn over_limit(&self) -> u64 {
         self.over_limit
     }

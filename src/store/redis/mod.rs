@@ -65,12 +65,11 @@ pub struct Keyspace {
     pub layout: KeyLayout,
 }
 
-/// Reads keys, again and again.
 #[derive(Debug)]
 struct RedisDriver {
     keyspace: Keyspace,
     scope: Scope,
-    /// They outlast a connection.
+    /// They are kept after a connection is closed.
     schedules: DueScheduleTracker,
 }
 
@@ -80,22 +79,22 @@ pub(super) struct RedisConnection {
     expiry: Expiry,
 }
 
-/// The keys that a transaction asks about.
+/// The keys of leases that the next transaction reads.
 struct ScanResult {
     names: LeaseKeyList,
     /// Due work is counted up to this time, because the transaction's own clock cannot be an argument of its commands.
     counted_to: Option<StoreTime>,
 }
 
-/// No cursor of a scan is longer, in bytes: it is a number of 64 bits.
+/// The maximum length of a scan cursor, in bytes: it is a number of 64 bits.
 const LONGEST_CURSOR: usize = 20;
 
 /// How the server tells when a key expires.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Expiry {
-    /// At what time: from Redis 7 on.
+    /// `PEXPIRETIME`, since Redis 7: a Unix time.
     Time,
-    /// How long it has left from when it is asked.
+    /// `PTTL`: the time that is left.
     Remaining,
 }
 
@@ -176,7 +175,7 @@ impl Driver for RedisDriver {
                 }
                 Err(failure) => return Err(failure.into_read_error()),
             };
-            let decoder = Decoder::new(layout, open.expiry, &mut self.schedules, began);
+            let decoder = Decoder { layout, expiry: open.expiry, schedules: &mut self.schedules, start: began };
             return decoder.read(elements, &leases, kept, names.over_limit()).await;
         }
     }

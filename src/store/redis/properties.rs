@@ -116,7 +116,7 @@ fn read(replies: Vec<Reply>, leases: usize) -> Result<crate::lease::Reading, Rea
     let (layout, mut schedules) = (layout(LAYOUT), DueScheduleTracker::new(10));
     let leases: Vec<_> = (0..leases).map(|at| subject(&at.to_string())).collect();
     decoded(
-        Decoder::new(&layout, Expiry::Time, &mut schedules, Duration::ZERO),
+        Decoder { layout: &layout, expiry: Expiry::Time, schedules: &mut schedules, start: Duration::ZERO },
         replies,
         &leases,
         RecordLimiter::new(10),

@@ -14,7 +14,6 @@ use crate::lease::{Column, StoreTime};
 use crate::store::column::MAX_NAME;
 use crate::store::redis::keys::{DueKey, KeyLayout, Record};
 
-/// A lease and its key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct LeaseKey {
     pub(super) key: String,
@@ -37,7 +36,6 @@ pub(super) struct Request<'r> {
 
 /// The reply to a transaction.
 pub(super) struct TransactionReply<'c> {
-    /// The replies to the commands in it.
     pub(super) elements: Elements<'c>,
     /// The earliest time of its execution, on the exporter's monotonic clock.
     pub(super) began: Duration,
@@ -66,7 +64,6 @@ impl<'r> Request<'r> {
         Self { layout, leases, expiry, counted_to, schedules }
     }
 
-    /// The encoded request.
     #[cfg(test)]
     pub(super) fn packed(&self) -> Vec<u8> {
         let (mut commands, mut state) = (Commands::default(), PackingState::default());
@@ -177,7 +174,6 @@ pub(super) const fn reads_clock_before(expiry: Expiry, at: usize) -> bool {
     matches!(expiry, Expiry::Remaining) && at > 0 && at.is_multiple_of(LEASES_PER_CLOCK)
 }
 
-/// The number of commands for one lease.
 pub(super) fn commands_per_lease(layout: &KeyLayout) -> usize {
     let record = match &layout.record {
         Record::Lock { epoch, progress, .. } => 1 + usize::from(epoch.is_some()) + usize::from(progress.is_some()),
@@ -191,7 +187,7 @@ pub(super) fn commands_per_lease(layout: &KeyLayout) -> usize {
     1 + record + due
 }
 
-/// Reads a value up to the length at which it is too long, because a value can have half a gigabyte.
+/// Reads a value up to the length limit of names plus one byte, because a value can have half a gigabyte.
 fn value(commands: &mut Commands, key: &str) {
     commands.add("GETRANGE", [key, "0", itoa::Buffer::new().format(MAX_NAME)].map(str::as_bytes));
 }

@@ -21,7 +21,6 @@ pub(super) struct DueScheduleTracker {
     readings: u64,
 }
 
-/// The schedule of a lease.
 #[derive(Default)]
 struct Schedule {
     /// The first entry at the last reading.
@@ -32,7 +31,6 @@ struct Schedule {
     reading: u64,
 }
 
-/// An entry of a schedule.
 #[derive(Clone, PartialEq)]
 pub(super) struct Entry {
     pub(super) member: Box<[u8]>,

@@ -63,7 +63,12 @@ pub(super) fn decoded(
 
 fn read(yaml: &str, expiry: Expiry, replies: Vec<Reply>, leases: &[LeaseKey]) -> Result<Reading, ReadError> {
     let (layout, mut schedules) = (layout(yaml), DueScheduleTracker::new(10_000));
-    decoded(Decoder::new(&layout, expiry, &mut schedules, Duration::ZERO), replies, leases, RecordLimiter::new(10_000))
+    decoded(
+        Decoder { layout: &layout, expiry, schedules: &mut schedules, start: Duration::ZERO },
+        replies,
+        leases,
+        RecordLimiter::new(10_000),
+    )
 }
 
 /// What a server of before Redis 7 says is left is left from when it says so: each is counted from the look at the clock

@@ -19,7 +19,6 @@ impl From<ReadError> for DecodeError {
     }
 }
 
-/// The next reply.
 pub(super) fn next<'r>(answers: &mut Replies<'r>) -> Result<Reply<'r>, ReadError> {
     answers.next().ok_or_else(not_understood)
 }
@@ -36,7 +35,6 @@ pub(super) fn counter(row: &mut LeaseRecord, reply: Reply<'_>) -> Result<(), Dec
     }
 }
 
-/// Whether all fields are missing.
 pub(super) fn has_none(fields: Reply<'_>) -> bool {
     let Reply::Array(mut values) = fields else { return false };
     values.all(|value| matches!(value, Reply::Nil))
@@ -52,7 +50,6 @@ pub(super) fn hash(row: &mut LeaseRecord, columns: &[Column], fields: Reply<'_>)
     columns.iter().try_for_each(|column| field(row, *column, "HMGET", next(&mut values)?))
 }
 
-/// Decodes the value of a column.
 pub(super) fn field(
     row: &mut LeaseRecord,
     column: Column,
@@ -77,7 +74,6 @@ const fn too_long(column: Column) -> RecordFault {
     }
 }
 
-/// Decodes a number of elements.
 pub(super) fn count(command: &'static str, reply: Reply<'_>) -> Result<u64, DecodeError> {
     match reply {
         Reply::Integer(count) => u64::try_from(count).map_err(|_| not_understood().into()),
@@ -145,12 +141,10 @@ pub(super) fn time(reply: Reply<'_>) -> Result<StoreTime, ReadError> {
     }
 }
 
-/// Checks by the reply to `HELLO` that the server can be read.
 pub(super) fn check_hello(hello: Reply<'_>) -> Result<(), ReadError> {
     of_role(property(hello, b"role"), property(hello, b"mode"))
 }
 
-/// A property in the reply to `HELLO`.
 fn property<'r>(hello: Reply<'r>, name: &[u8]) -> Option<&'r [u8]> {
     let Reply::Map(mut properties) = hello else { return None };
     while let Some(key) = properties.next() {

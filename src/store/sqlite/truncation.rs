@@ -45,7 +45,6 @@ pub(super) fn check(connection: &Connection, path: &Path, opened: FileId) -> Res
 /// such a file with a log is not opened.
 pub(super) const EMPTY: u64 = 1;
 
-/// Whether there is a write-ahead log beside a file.
 pub(super) fn has_log(path: &Path) -> bool {
     log_of(path).exists()
 }

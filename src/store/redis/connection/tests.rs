@@ -34,7 +34,7 @@ async fn read(connection: &mut Connection, leases: &[LeaseKey]) -> Result<usize,
     let (layout, mut schedules) = (layout(HASHES), DueScheduleTracker::new(100_000));
     let request = Request::new(&layout, leases, Expiry::Time, None, &schedules);
     let TransactionReply { elements, .. } = request.send(connection).await.map_err(Failure::into_read_error)?;
-    let decoder = Decoder::new(&layout, Expiry::Time, &mut schedules, Duration::ZERO);
+    let decoder = Decoder { layout: &layout, expiry: Expiry::Time, schedules: &mut schedules, start: Duration::ZERO };
     Ok(decoder.read(elements, leases, RecordLimiter::new(100_000), 0).await?.records.accepted.len())
 }
 

@@ -1,5 +1,7 @@
 //! Patterns as Redis reads them: `*`, `?`, `[a-z]`, `[^a-z]`, and `\` before a character that is to stand for itself.
 
+use crate::wildcard;
+
 /// A pattern for a whole key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RedisGlob {
@@ -40,28 +42,8 @@ impl RedisGlob {
     }
 
     /// Whether the pattern matches the whole key.
-    ///
-    /// On a mismatch only the last `*` needs to take in one byte more, so nothing is tried twice.
     pub(super) fn matches(&self, key: &[u8]) -> bool {
-        let (mut at, mut from) = (0, 0);
-        let mut last_run = None;
-        loop {
-            match (self.tokens.get(at), key.get(from)) {
-                (Some(Token::Run), _) => {
-                    at += 1;
-                    last_run = Some((at, from));
-                    continue;
-                }
-                (Some(token), Some(byte)) if token.takes(*byte) => (at, from) = (at + 1, from + 1),
-                (None, None) => return true,
-                (_, None) => return false,
-                _ => {
-                    let Some((after, taken)) = last_run else { return false };
-                    (at, from) = (after, taken + 1);
-                    last_run = Some((after, taken + 1));
-                }
-            }
-        }
+        wildcard::matches(&self.tokens, key.iter().copied(), |token| *token == Token::Run, Token::takes)
     }
 }
 
@@ -78,14 +60,14 @@ impl Token {
     }
 }
 
-/// The first byte, which is there.
+/// Removes the first byte. The caller has checked that there is one.
 fn take(rest: &mut &[u8]) -> u8 {
     let (first, after) = rest.split_first().unwrap_or((&0, &[]));
     *rest = after;
     *first
 }
 
-/// What stands between brackets. Without a closing one it goes on to the end.
+/// Parses a class after its `[`. A class without `]` extends to the end.
 fn class(rest: &mut &[u8]) -> Token {
     let negated = rest.first() == Some(&b'^');
     if negated {

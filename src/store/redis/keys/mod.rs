@@ -27,16 +27,16 @@ pub struct KeyLayout {
     pub(in crate::store::redis) due: DueKey,
 }
 
-/// What is stored under a lease's key.
+/// The type of the value under the key of a lease.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(in crate::store::redis) enum Record {
-    /// A string that goes with its time to live: its holder's name.
+    /// A string with a time to live: the name of the holder.
     Lock {
-        /// How long it lives after a renewal.
+        /// The time to live after a renewal.
         ttl: Option<Duration>,
-        /// Where a counter is that grows with each acquisition.
+        /// The key of a counter that grows with each acquisition.
         epoch: Option<KeyTemplate>,
-        /// Where progress is.
+        /// The hash with progress.
         progress: Option<Fields>,
     },
     /// A hash with these fields.
@@ -50,18 +50,18 @@ pub(in crate::store::redis) struct Fields {
     pub(in crate::store::redis) columns: Box<[Column]>,
 }
 
-/// What waits to be done.
+/// The key of due work.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(in crate::store::redis) enum DueKey {
     /// There is none, or a field of a hash has the number.
     Absent,
-    /// A sorted set, scored by the Unix seconds at which each falls due.
+    /// A sorted set. The scores are the Unix seconds at which entries fall due.
     Set {
         key: KeyTemplate,
-        /// Whether work puts off what has the lowest score, so that its being put off is progress.
+        /// Whether work reschedules the entry with the lowest score, so that a higher score of the entry is progress.
         is_cursor: bool,
     },
-    /// A list of what is due now.
+    /// A list of due work.
     List(KeyTemplate),
 }
 
@@ -102,12 +102,12 @@ impl KeyLayout {
         columns
     }
 
-    /// Whether what is due is counted up to now.
+    /// Whether due work is counted up to a time.
     pub(in crate::store::redis) const fn counts_due(&self) -> bool {
         matches!(self.due, DueKey::Set { .. })
     }
 
-    /// The keys that belong to a lease beside its own.
+    /// The further keys of a lease.
     fn beside(&self) -> impl Iterator<Item = &KeyTemplate> {
         let (epoch, progress) = match &self.record {
             Record::Lock { epoch, progress, .. } => (epoch.as_ref(), progress.as_ref().map(|progress| &progress.key)),

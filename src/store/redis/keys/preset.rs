@@ -8,7 +8,6 @@ use crate::store::section::{KeySet, KeySpec, Node, Section, Shape};
 
 const PRESET: [KeySpec; 2] = [KeySpec::text("grants"), KeySpec { name: "keys", shape: Shape::Section(KEYS) }];
 
-/// The keys of a preset's section.
 pub(in crate::store::redis) const PRESET_KEYS: KeySet = KeySet::new(&PRESET, &KeySpec::names(&PRESET));
 
 /// The section `keys` of a preset, with parameters in braces.

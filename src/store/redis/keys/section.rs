@@ -26,7 +26,6 @@ const ALL: [KeySpec; 9] = [
     KeySpec::text("progress_by_due"),
 ];
 
-/// The keys of the section.
 pub(in crate::store::redis) const KEYS: KeySet = KeySet::new(&ALL, &KeySpec::names(&ALL));
 
 /// The longest name of a key, in bytes.

@@ -56,7 +56,7 @@ impl KeyTemplate {
         }
     }
 
-    /// Whether a key has a name that the template gives for some lease, which need not exist.
+    /// Whether the template gives this key for some lease, which need not exist.
     pub(super) fn makes(&self, key: &str, leases: &KeyPattern) -> bool {
         match self {
             Self::Fixed(fixed) => **fixed == *key,
@@ -70,7 +70,7 @@ impl KeyTemplate {
         }
     }
 
-    /// Whether the template can give the names of the keys of leases themselves.
+    /// Whether the template can give the key of a lease itself.
     pub(super) fn swallows(&self, leases: &KeyPattern) -> bool {
         match (self, leases) {
             (Self::Fixed(fixed), leases) => *leases == KeyPattern::One(fixed.clone()),

@@ -17,53 +17,51 @@ use bytes::{Buf as _, BytesMut};
 
 pub(super) use reply::{Replies, Reply, ServerError};
 
-/// No reply may be longer, in bytes: neither a text, nor an array with all that is in it.
+/// The maximum length of a reply in bytes, be it a text or an array with all elements.
 pub(super) const LONGEST_REPLY: usize = 64 * 1024 * 1024;
-/// No longer text is kept, in bytes.
+/// The maximum length of a text that is kept, in bytes.
 pub(super) const LONGEST_TEXT: usize = 64 * 1024;
-/// No line may be longer, in bytes: a header, a number, a status or an error.
 const LONGEST_LINE: usize = 64 * 1024;
-/// No more parts are kept at once. The longest reply that is parsed as a whole is that to HELLO, with some dozens.
+/// The maximum number of parts that are kept at once. The longest reply that is parsed as a whole is that of HELLO,
+/// with some dozens.
 const MOST_PARTS: u64 = 16 * 1024;
-/// Arrays lie no deeper within one another. Those of HELLO lie four deep.
+/// The maximum depth of nested arrays. The reply to HELLO has four levels.
 const DEEPEST: usize = 16;
 /// The shortest element of an array, in bytes.
 const SHORTEST: u64 = 3;
 
-/// One part of a reply. The elements of an array follow it, and of a map its keys and values in turn.
+/// One part of a reply. The elements of an array follow it; keys and values of a map alternate.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Part {
-    /// No value.
     Nil,
     Integer(i64),
     Double(f64),
-    /// A simple string, such as `OK`. None says anything that matters.
+    /// A simple string, such as `OK`. Its text has no meaning here.
     Status,
     Text(Span),
-    /// A text that is too long to be kept.
+    /// A text above the length limit, which is not kept.
     LongText,
     Error(Span),
-    /// So many elements.
+    /// The number of elements.
     Array(u32),
-    /// So many elements, in no order.
+    /// The number of elements, which have no order.
     Set(u32),
-    /// So many pairs.
+    /// The number of pairs.
     Map(u32),
-    /// A value of a type that no command of ours is answered with.
     Other,
 }
 
-/// Where a text is in the buffer.
+/// The position of a text in the buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Span {
     begin: u32,
     length: u32,
 }
 
-/// Why bytes are no reply.
+/// Why bytes are not a reply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Malformed {
-    /// They are not of the protocol, or an array has more elements than any reply to our commands.
+    /// The bytes are not RESP3, or an array is longer than any reply to the commands of the exporter.
     Protocol,
     /// The reply is longer than [`LONGEST_REPLY`].
     TooLong,
@@ -74,54 +72,52 @@ pub(super) enum Malformed {
 #[derive(Debug, Default)]
 pub(super) struct Parser {
     parts: Vec<Part>,
-    /// All before it is parsed.
+    /// The number of parsed bytes.
     at: usize,
-    /// So many bytes from there hold no end of a line.
+    /// The number of bytes after `at` that contain no end of a line.
     searched: usize,
     /// A text whose header is parsed.
     text: Option<PendingText>,
-    /// The arrays that are not at their end, each within the one before.
+    /// The arrays that are not complete, the innermost last.
     open: Vec<OpenArray>,
-    /// How long the reply is so far.
+    /// The length of the reply so far.
     length: usize,
 }
 
-/// A text whose bytes have not all arrived.
+/// A text that has not arrived completely.
 #[derive(Clone, Copy, Debug)]
 struct PendingText {
     kind: u8,
-    /// So many of the next bytes are not kept.
+    /// The number of next bytes that are dropped.
     dropped: usize,
-    /// So many of those after them are.
+    /// The number of bytes after them that are kept.
     kept: usize,
     is_long: bool,
 }
 
-/// An array that is not at its end.
+/// An array that is not complete.
 #[derive(Debug)]
 struct OpenArray {
-    /// So many elements are still to come.
+    /// The number of elements that are still to be parsed.
     left: u64,
-    /// How many parts there were before it, if it is passed over.
+    /// If the array is skipped: the number of parts before it.
     passed_over: Option<usize>,
 }
 
-/// The outcome of parsing one part.
 enum Outcome {
     /// More bytes have to arrive first.
     Incomplete,
-    /// The reply goes on.
     Part,
     Complete,
 }
 
 impl Parser {
-    /// The parts of the replies that were parsed since the last [`Parser::finish`].
+    /// The parts since the last [`Parser::finish`].
     pub(super) fn parts(&self) -> &[Part] {
         &self.parts
     }
 
-    /// Takes the replies that were parsed out of the buffer.
+    /// Removes the parsed replies from the buffer.
     pub(super) fn finish(&mut self, buffer: &mut BytesMut) {
         buffer.advance(self.at);
         self.parts.clear();
@@ -175,7 +171,7 @@ impl Parser {
         Ok(self.add(part))
     }
 
-    /// Where the line at the front ends.
+    /// The position of the end of the first line.
     fn line_end(&mut self, bytes: &[u8]) -> Result<Option<usize>, Malformed> {
         let found = bytes[self.searched..].iter().position(|byte| *byte == b'\r').map(|found| self.searched + found);
         let end = found.unwrap_or(bytes.len());
@@ -263,7 +259,7 @@ impl Parser {
         Ok(Outcome::Part)
     }
 
-    /// Adds a part that has no elements, or whose elements are not its own, and ends the arrays that it is the last of.
+    /// Adds a part without elements, and closes the arrays that are complete with it.
     fn add(&mut self, part: Part) -> Outcome {
         self.parts.push(part);
         while let Some(level) = self.open.last_mut() {
@@ -281,7 +277,7 @@ impl Parser {
         Outcome::Complete
     }
 
-    /// Goes on behind so many bytes.
+    /// Advances by a number of bytes.
     fn take(&mut self, bytes: usize) -> Result<(), Malformed> {
         self.at += bytes;
         self.length += bytes;
@@ -291,18 +287,18 @@ impl Parser {
 }
 
 impl Span {
-    /// The parser goes no further into a buffer than [`LONGEST_REPLY`].
+    /// Positions fit, because the parser does not go beyond [`LONGEST_REPLY`].
     fn new(begin: usize, length: usize) -> Self {
         Self { begin: narrow(begin as u64), length: narrow(length as u64) }
     }
 }
 
-/// A number that a limit keeps within 32 bits.
+/// Converts a number that a limit keeps within 32 bits.
 fn narrow(number: u64) -> u32 {
     u32::try_from(number).unwrap_or(u32::MAX)
 }
 
-/// A length in a header, which is never so long that it would not fit.
+/// Parses a length. 19 digits fit into the type.
 fn count(digits: &[u8]) -> Result<u64, Malformed> {
     if !(1..=19).contains(&digits.len()) || !digits.iter().all(u8::is_ascii_digit) {
         return Err(Malformed::Protocol);
@@ -310,13 +306,13 @@ fn count(digits: &[u8]) -> Result<u64, Malformed> {
     Ok(digits.iter().fold(0, |number, digit| 10 * number + u64::from(digit - b'0')))
 }
 
-/// A number of this type. None of what is too large, negative where there is no sign, or no number.
+/// Parses a number of this type.
 fn number<N: std::str::FromStr>(digits: &[u8]) -> Result<N, Malformed> {
     let text = std::str::from_utf8(digits).map_err(|_| Malformed::Protocol)?;
     text.parse().map_err(|_| Malformed::Protocol)
 }
 
-/// Whether these are the digits of a whole number, however large.
+/// Whether a text is a whole number of any length.
 fn is_integer(text: &[u8]) -> bool {
     let digits = text.strip_prefix(b"-").unwrap_or(text);
     !digits.is_empty() && digits.iter().all(u8::is_ascii_digit)

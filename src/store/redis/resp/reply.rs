@@ -5,24 +5,23 @@ use super::{Part, Span};
 /// One reply, or one element of an array.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::store::redis) enum Reply<'r> {
-    /// No value.
     Nil,
     Integer(i64),
     Double(f64),
-    /// A simple string, such as `OK`. None says anything that matters.
+    /// A simple string, such as `OK`. Its text has no meaning here.
     Status,
     Text(&'r [u8]),
-    /// A text that is too long to be kept.
+    /// A text above the length limit, which is not kept.
     LongText,
     Error(ServerError<'r>),
     Array(Replies<'r>),
-    /// Keys and values in turn.
+    /// Keys and values alternate.
     Map(Replies<'r>),
-    /// A value of a type that no command of ours is answered with.
+    /// A value of a type that is not used.
     Other,
 }
 
-/// Replies one after the other.
+/// Consecutive replies.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::store::redis) struct Replies<'r> {
     left: usize,
@@ -30,22 +29,22 @@ pub(in crate::store::redis) struct Replies<'r> {
     buffer: &'r [u8],
 }
 
-/// An error that a server answers with.
+/// An error reply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::store::redis) struct ServerError<'r> {
     /// The first word.
     pub(in crate::store::redis) code: &'r str,
-    /// The rest. It may hold anything, and is not for any log.
+    /// The rest. It can contain anything, and must not be logged.
     pub(in crate::store::redis) details: &'r str,
 }
 
 impl<'r> Replies<'r> {
-    /// So many replies of these parts, whose texts are in the buffer.
+    /// This number of replies, from their parts and the buffer with their texts.
     pub(in crate::store::redis) const fn new(count: usize, parts: &'r [Part], buffer: &'r [u8]) -> Self {
         Self { left: count, parts, buffer }
     }
 
-    /// How many there are still.
+    /// The number of replies that are left.
     pub(in crate::store::redis) const fn left(&self) -> usize {
         self.left
     }
@@ -82,7 +81,7 @@ impl<'r> Iterator for Replies<'r> {
 }
 
 impl<'r> ServerError<'r> {
-    /// The error of a line, up to the first byte that is no text.
+    /// Parses the line of an error, up to the first byte that is not UTF-8.
     pub(in crate::store::redis) fn new(line: &'r [u8]) -> Self {
         let text = line.utf8_chunks().next().map_or("", |chunk| chunk.valid());
         let (code, details) = text.split_once(' ').unwrap_or((text, ""));
@@ -90,7 +89,7 @@ impl<'r> ServerError<'r> {
     }
 }
 
-/// How many replies belong to a part.
+/// The number of elements of a part.
 const fn elements(part: Part) -> usize {
     match part {
         Part::Array(count) | Part::Set(count) => count as usize,
@@ -99,7 +98,7 @@ const fn elements(part: Part) -> usize {
     }
 }
 
-/// How many parts so many replies have. Fewer replies than that are there if an array's header alone was parsed.
+/// The number of parts of a number of replies. There are fewer if only the header of an array was parsed.
 fn extent(replies: usize, parts: &[Part]) -> usize {
     let (mut left, mut extent) = (replies, 0);
     while left > 0 && extent < parts.len() {
