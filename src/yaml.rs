@@ -1,5 +1,4 @@
-//! The one place that reads YAML. Its errors name keys and lines and never repeat a value, because a value may be a
-//! secret that someone put in the wrong place.
+//! Reads YAML. Errors contain keys and lines but no values, because a value may be a secret in the wrong place.
 
 use serde::de::DeserializeOwned;
 use serde_saphyr::Error;
@@ -33,7 +32,7 @@ pub(crate) fn read<T: DeserializeOwned>(text: &str, misplaced: &[(&str, &str)]) 
         strict_booleans: true,
         reject_unsupported_tags: true,
         reject_tagged_field_names: true,
-        // The crate's own snippet repeats whole lines around the error, with whatever secret stands there.
+        // The snippet of the crate repeats whole lines around the error, which may contain a secret.
         with_snippet: false,
     };
     serde_saphyr::from_str_with_options(text, options).map_err(|error| Unreadable::new(&error, text, misplaced))

@@ -45,22 +45,22 @@ use raw::{MISPLACED, RawConfig};
 pub struct Config {
     /// What to read, in the order of the file; at least one.
     pub sources: Vec<Source>,
-    /// The key that makes holders' tokens; without one, a random key per process has to do.
+    /// The key for tokens of holders. Without a key, each process makes a random one.
     pub token_key: Option<TokenKey>,
-    /// The file that it was read from.
+    /// The file of the key.
     pub token_key_file: Option<PathBuf>,
     /// The metric families not to expose.
     pub dropped: BTreeSet<String>,
-    /// Settings that can be used as they are, and are hardly meant so.
+    /// Settings that are valid and probably not intended.
     pub warnings: Vec<Warning>,
 }
 
-/// The metric families, for what a configuration says of them.
+/// The metric families that a configuration can name.
 #[derive(Clone, Copy, Debug)]
 pub struct Families<'a> {
-    /// All that there are.
+    /// All families.
     pub all: &'a [&'a str],
-    /// Those that the alert rules stand on.
+    /// The families that the alert rules need.
     pub of_alerts: &'a [&'a str],
 }
 
@@ -68,7 +68,7 @@ impl Config {
     /// Reads and checks a configuration file.
     ///
     /// # Errors
-    /// The file or one that it names cannot be read, or what it says cannot be used: all that is wrong with it.
+    /// All problems: the file or a file that it names cannot be read, or a setting is not valid.
     pub fn load(path: &Path, families: Families<'_>) -> Result<Self, ConfigError> {
         let file_name = path.display().to_string();
         let text = file::text(path).map_err(|fault| {
@@ -82,10 +82,10 @@ impl Config {
         Self::parse(&text, &file_name, base_dir, families)
     }
 
-    /// Checks the text of a configuration. `file_name` is what errors call it; relative paths start at `base_dir`.
+    /// Checks the text of a configuration. `file_name` is its name in errors. Relative paths start at `base_dir`.
     ///
     /// # Errors
-    /// What it says cannot be used: all that is wrong with it.
+    /// All problems with the settings.
     pub fn parse(text: &str, file_name: &str, base_dir: &Path, families: Families<'_>) -> Result<Self, ConfigError> {
         let raw: RawConfig = yaml::read(text, &MISPLACED).map_err(|unreadable| {
             ConfigError::new(file_name, unreadable.line, Problem::Yaml(unreadable.to_string()))
@@ -125,9 +125,7 @@ impl Config {
         let token_key_file = raw.token_key_file.as_ref().map(|path| base_dir.join(&path.value));
         Self { sources, token_key, token_key_file, dropped, warnings: Vec::new() }
     }
-}
 
-impl Config {
     /// The files with secrets that it names, each with the key that names it.
     pub fn secret_files(&self) -> impl Iterator<Item = (&'static str, &Path)> {
         let token_key = self.token_key_file.iter().map(|path| ("token_key_file", path.as_path()));

@@ -30,8 +30,8 @@ struct Entry {
 }
 
 impl LeaseEntries {
-    /// Compiles the entries. `sources` are the names of all sources, even of those with diagnostics of their own, so that a
-    /// fault there makes no further ones here.
+    /// Compiles the entries. `sources` has the names of all sources, also of invalid ones, so that a problem with a source
+    /// causes no further problems here.
     pub(super) fn compile(
         raw: &[serde_saphyr::Spanned<RawLease>],
         sources: &[&str],

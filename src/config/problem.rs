@@ -6,13 +6,12 @@ use crate::duration::DurationFault;
 use crate::store::parameter::ValueFault;
 use crate::store::section::StoreProblem;
 
-/// A configuration that cannot be used, with everything that is wrong with it.
+/// A configuration that is not valid, with all problems.
 pub type ConfigError = InvalidFile<Problem>;
 
-/// The problems found so far.
 pub(super) type Diagnostics = crate::diagnostic::Diagnostics<Problem>;
 
-/// One thing that is wrong: what, the value if it can hold no secret, and what to do.
+/// A problem: the setting, its value if that cannot be a secret, and the remedy.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 #[expect(missing_docs, reason = "each message says what its fields are")]

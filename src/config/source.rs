@@ -64,9 +64,9 @@ impl Source {
     /// The default of `reuse_for`.
     pub const REUSE_FOR: Duration = Duration::from_secs(1);
     /// The maximum of `reuse_for`: a usual scrape interval.
-    pub const MOST_REUSE: Duration = Duration::from_secs(60);
+    pub const MAX_REUSE: Duration = Duration::from_secs(60);
     /// The maximum of `max_leases`.
-    pub const MOST_LEASES: usize = 1_000_000;
+    pub const MAX_LEASES: usize = 1_000_000;
 
     /// Checks a source. `None` if there is a problem, which is noted.
     pub(super) fn new(
@@ -84,10 +84,10 @@ impl Source {
         let resolution = query.as_ref().map_or(Duration::ZERO, |query| query.resolution());
         let store = address.zip(kind).and_then(|(address, kind)| {
             note_keys_of_other_stores(keys, at, kind, diagnostics);
-            let mut found = StoreDiagnostics::default();
-            let section = &mut StoreSection { address, keys, line: at, base_dir, diagnostics: &mut found };
+            let mut noted = StoreDiagnostics::default();
+            let section = &mut StoreSection { address, keys, line: at, base_dir, diagnostics: &mut noted };
             let store = kind.configure(section, query);
-            diagnostics.append(found);
+            diagnostics.append(noted);
             store
         });
         let timeout = length("timeout", keys.text("timeout"), Zero::Refused, diagnostics);
@@ -215,9 +215,9 @@ impl QueryReader<'_> {
         if let Some(at) = self.keys.get("parameters").and_then(Node::line) {
             self.diagnostics.note(at, Problem::ParametersOfQuery);
         }
-        let mut found = StoreDiagnostics::default();
-        let query = store.query(node, self.at, &mut found);
-        self.diagnostics.append(found);
+        let mut noted = StoreDiagnostics::default();
+        let query = store.query(node, self.at, &mut noted);
+        self.diagnostics.append(noted);
         let origin = Origin::Key(store.query_key().name);
         Some((query?, LeaseFacts { origin, kind: kind?, clock: clock?, lease: None }))
     }
@@ -282,9 +282,9 @@ fn choice<T: Copy, const N: usize>(
 
 fn reuse_for(text: &Text, diagnostics: &mut Diagnostics) -> Option<Duration> {
     let read = match duration(&text.value, Zero::Allowed) {
-        // The limit that counts here is the lower one.
+        // The limit of `reuse_for` is lower than that of durations.
         Err(DurationFault::TooLong) => Err(DurationFault::TooOld),
-        Ok(length) if length > Source::MOST_REUSE => Err(DurationFault::TooOld),
+        Ok(length) if length > Source::MAX_REUSE => Err(DurationFault::TooOld),
         read => read,
     };
     let problem = |fault| Problem::Duration { key: "reuse_for", value: QuotedValue::new(&text.value), fault };
@@ -292,8 +292,8 @@ fn reuse_for(text: &Text, diagnostics: &mut Diagnostics) -> Option<Duration> {
 }
 
 fn max_leases(text: &Text, diagnostics: &mut Diagnostics) -> Option<usize> {
-    let number = text.value.parse().ok().filter(|number| (1..=Source::MOST_LEASES).contains(number));
+    let number = text.value.parse().ok().filter(|number| (1..=Source::MAX_LEASES).contains(number));
     let problem =
-        || Problem::Number { key: "max_leases", value: QuotedValue::new(&text.value), most: Source::MOST_LEASES };
+        || Problem::Number { key: "max_leases", value: QuotedValue::new(&text.value), most: Source::MAX_LEASES };
     diagnostics.keep(line(text), number.ok_or_else(problem))
 }

@@ -31,7 +31,7 @@ pub struct Preset {
     pub columns: Columns,
     /// The name of the only lease, if the query names one.
     pub lease: Option<Arc<str>>,
-    /// What a user needs to know of it.
+    /// Its description for users.
     pub about: About,
     /// What its user can set for their own tables and keys.
     pub parameters: Vec<Parameter>,
@@ -48,7 +48,7 @@ struct PresetStore {
     query: Box<dyn PresetQuery>,
 }
 
-/// What a user needs to know of a preset.
+/// The description of a preset for users.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct About {
     /// What it is, in one line.
@@ -67,7 +67,7 @@ pub struct About {
     pub due: String,
     /// What its user must supply, because no table tells it.
     pub supply: Vec<String>,
-    /// What to know before believing it.
+    /// What to know about its results.
     pub caveats: Vec<String>,
     /// What an example should say of its leases, by the keys of a rule; the values are only examples.
     pub limits: Vec<(String, String)>,

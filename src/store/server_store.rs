@@ -58,10 +58,10 @@ impl<D: Driver> ServerStore<D> {
 
     /// Reads on a connection, and keeps it if the read succeeds.
     async fn read_on(&mut self, mut connection: D::Connection, deadline: Instant) -> ReadResult {
-        let taken = timeout_at(deadline, self.driver.read(&mut connection, deadline)).await;
-        let taken = taken.unwrap_or_else(|_| Err(late("the store did not answer in time")))?;
+        let reading = timeout_at(deadline, self.driver.read(&mut connection, deadline)).await;
+        let reading = reading.unwrap_or_else(|_| Err(late("the store did not answer in time")))?;
         self.connection = Some(connection);
-        Ok(taken)
+        Ok(reading)
     }
 
     async fn connect(&mut self, deadline: Instant) -> Result<D::Connection, ReadError> {

@@ -5,6 +5,7 @@ use sqlx::mysql::MySqlDatabaseError;
 
 use crate::store::ReadError;
 use crate::store::server_message::has_only_known_words;
+use crate::store::sql::WOULD_WRITE;
 use crate::store::transport::{io_error, tls_error};
 
 /// The statement and database of an error. Names in them may be shown.
@@ -15,8 +16,8 @@ pub(super) struct QueryContext<'q> {
 }
 
 impl QueryContext<'_> {
-    /// The error by who has to act. Of the server's text it has only names of the query: a stored function can raise any
-    /// error with any text.
+    /// The error by who has to act. From the server's text only names in the query are shown, because a stored function can
+    /// raise any error with any text.
     pub(super) fn error(self, error: Error) -> ReadError {
         match error {
             Error::Database(error) => match error.try_downcast::<MySqlDatabaseError>() {
@@ -61,18 +62,17 @@ fn mismatch(what: &str) -> ReadError {
 }
 
 impl QueryContext<'_> {
-    /// The server's own error by its number, and where that is not known by its SQLSTATE: see "Server Error Message
+    /// The error for an error message of the server, by its number, or else by its SQLSTATE: see "Server Error Message
     /// Reference" in MySQL's documentation and "MariaDB Error Codes" in MariaDB's.
     fn answered(self, number: u16, state: &str, message: &str) -> ReadError {
         match number {
-            // MariaDB's and MySQL's limit of a statement; a lock.
             1969 | 3024 => ReadError::Timeout("the query ran into the server's time limit".to_owned()),
             1205 => ReadError::Timeout("a table stayed locked by others for too long".to_owned()),
             1045 | 1130 | 1698 => refused(
                 "the server refuses the user, the password, the client's host, or how the connection is protected; one \
              without a name at the client's host goes before all others",
             ),
-            // Of the `SET time_zone` before a read alone: in a query an unknown zone makes a NULL.
+            // Only the `SET time_zone` before a read fails so. In a query an unknown zone gives NULL.
             1298 => refused(
                 "the server does not know the zone of `session_time_zone`; load its time zone tables with \
              `mysql_tzinfo_to_sql`, or write an offset that it takes",
@@ -82,7 +82,6 @@ impl QueryContext<'_> {
             1251 | 1275 => refused("the server lets this user in by a way that is not supported"),
             3159 => refused("the server takes protected connections alone; see `tls`"),
             1044 => refused("the user has no right to the database"),
-            // As with a wrong user, the address may be right and the database missing.
             1049 => refused("the server has no such database"),
             1142 | 1143 => self.denied(message),
             1370 => refused("the user may not run a function of the query, or there is none of that name"),
@@ -91,11 +90,11 @@ impl QueryContext<'_> {
             1461 => refused("the server prepares no more statements; see its `max_prepared_stmt_count`"),
             1317 => refused("somebody ended the query on the server"),
             1213 => refused("the server gave up the transaction"),
-            // Shutdown; the connection was killed, was idle for too long, is gone; a cluster's node that is not part of it.
+            // Shutdown; a connection that was killed, idle or lost; a node outside of its cluster.
             1047 | 1053 | 1077 | 1079 | 1927 | 2006 | 2013 | 3032 | 3169 | 4031 => {
                 ReadError::Unreachable(format!("the server is not available ({number})"))
             }
-            1290 | 1792 | 1836 => mismatch("the query would write; it must be one SELECT"),
+            1290 | 1792 | 1836 => mismatch(WOULD_WRITE),
             1295 => mismatch("the query is not one that can be prepared; it must be one SELECT"),
             1412 | 1615 => mismatch("the schema changed during the read"),
             1146 => self.named("there is no table", quoted(message), number),
@@ -116,7 +115,7 @@ impl QueryContext<'_> {
                 Some("22") => {
                     ReadError::InvalidRecord(format!("an expression of the query fails on a stored value ({number})"))
                 }
-                Some("25") => mismatch("the query would write; it must be one SELECT"),
+                Some("25") => mismatch(WOULD_WRITE),
                 Some("08") => ReadError::Unreachable(format!("the server is not available ({number})")),
                 _ => refused(&format!("the server answered with error {number}")),
             },
@@ -127,14 +126,14 @@ impl QueryContext<'_> {
     fn denied(self, message: &str) -> ReadError {
         let command = message.split(" command denied").next().unwrap_or_default();
         if !command.contains("SELECT") {
-            return mismatch("the query would write; it must be one SELECT");
+            return mismatch(WOULD_WRITE);
         }
         let what = message.rsplit_once(" for table ").map(|(_, table)| ("the table", table));
         let what = what.or_else(|| {
             let (_, what) = message.rsplit_once(" for column ")?;
             Some(("the column", what.split(' ').next()?))
         });
-        match what.and_then(|(what, name)| Some((what, self.told(name)?))) {
+        match what.and_then(|(what, name)| Some((what, self.known_name(name)?))) {
             Some((what, name)) => refused(&format!("the user may not read {what} `{name}`")),
             None => refused("the user may not read a table or column of the query"),
         }
@@ -142,15 +141,15 @@ impl QueryContext<'_> {
 
     /// A mismatch with the name in the message, if the name is in the query.
     fn named(self, what: &str, name: Option<&str>, number: u16) -> ReadError {
-        match name.and_then(|name| self.told(name)) {
+        match name.and_then(|name| self.known_name(name)) {
             Some(name) => mismatch(&format!("{what} `{name}`")),
             None => mismatch(&format!("{what} of a name that does not stand plainly in the query ({number})")),
         }
     }
 
-    /// The name without quotes, if it is made of what names usually are, and stands in the query. Under `ANSI_QUOTES` a
-    /// literal may pass for a name.
-    fn told(self, name: &str) -> Option<String> {
+    /// The name without quotes, if it has only characters that are usual in names and is in the query. With `ANSI_QUOTES` a
+    /// literal can look like a name.
+    fn known_name(self, name: &str) -> Option<String> {
         plain(name).filter(|name| has_only_known_words(name, &[self.database], self.sql))
     }
 }

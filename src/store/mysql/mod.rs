@@ -23,6 +23,7 @@ use tokio::time::Instant;
 use super::column::{Value, columns};
 use super::rows::{Decoder, no_row};
 use super::server_store::Driver;
+use super::sql::HAS_PARAMETERS;
 use super::transport::{Pem, pem};
 use super::{Host, ReadError, ReadResult, Scope, Server, SessionZone, Statement, Tls, Zone};
 use crate::clock;
@@ -86,9 +87,9 @@ impl Driver for MysqlDriver {
         // The library caches it for the connection. Several statements cannot be prepared as one.
         let statement = prepared.map_err(|error| context.error(error))?;
         check(&statement)?;
-        let taken = self.take(&statement, connection, context).await?;
+        let reading = self.take(&statement, connection, context).await?;
         connection.execute("COMMIT").await.map_err(read_error)?;
-        Ok(taken)
+        Ok(reading)
     }
 }
 
@@ -102,10 +103,10 @@ impl MysqlDriver {
         let began = clock::monotonic();
         let mut rows = statement.query().fetch(connection);
         let first = rows.try_next().await.map_err(|error| context.error(error))?;
-        // The snapshot and the store's clock are fixed once the first row is there.
+        // The snapshot and the store's clock are fixed when the first row is returned.
         let (at, wall_clock) = (ReadInterval { start: began, end: clock::monotonic() }, clock::unix_seconds());
         let first = first.ok_or_else(no_row)?;
-        // A schema that changed since it was prepared moves the columns of a `SELECT *`: from here on they stay.
+        // If the schema changed after the statement was prepared, the columns of a `SELECT *` moved.
         let kinds: Vec<_> = first.columns().iter().map(|column| Kind::of(column.type_info())).collect();
         let columns = columns(first.columns().iter().map(Column::name))?;
         let mut decoder = Decoder::new(columns, &self.scope);
@@ -115,7 +116,7 @@ impl MysqlDriver {
                 (Some(bytes), Some(kind)) => kind.value(bytes, self.database.time_zone),
                 _ => Value::Null,
             })?;
-            // A fast server always has another row ready: other tasks and the deadline get their turn here.
+            // With a fast server the next row is always ready, so other tasks and the deadline get their turn here.
             consume_budget().await;
             row = rows.try_next().await.map_err(|error| context.error(error))?;
         }
@@ -167,16 +168,13 @@ const STATEMENTS: usize = 2;
 
 /// Checks that a prepared statement is a query with the columns of the reading contract.
 fn check(statement: &MySqlStatement) -> Result<(), ReadError> {
-    let mismatch = |what: &str| Err(ReadError::SchemaMismatch(what.to_owned()));
-    match statement.parameters() {
-        Some(Either::Right(1..)) => return mismatch("the query has parameters; nothing fills them"),
-        _ if statement.columns().is_empty() => {
-            return mismatch(
-                "the query would write, or returns nothing; it must be one SELECT that returns the columns of the \
-                 reading contract",
-            );
-        }
-        _ => {}
+    if let Some(Either::Right(1..)) = statement.parameters() {
+        return Err(ReadError::SchemaMismatch(HAS_PARAMETERS.into()));
+    }
+    if statement.columns().is_empty() {
+        let text = "the query would write, or returns nothing; it must be one SELECT that returns the columns of the \
+                    reading contract";
+        return Err(ReadError::SchemaMismatch(text.into()));
     }
     columns(statement.columns().iter().map(Column::name)).map(drop)
 }

@@ -33,14 +33,14 @@ impl Replication {
         Self::from_status(text(0), text(1), some(2), some(3), some(4))
     }
 
-    /// A heartbeat is set wherever another server to follow is, and is forgotten at a start alone: once something was
-    /// reset it is open whether that was this.
+    /// A heartbeat period is set if a primary is configured, and stays until a restart. After any reset it is unknown whether
+    /// the configuration of the primary was reset.
     fn from_status(server_id: &str, position: &str, runs: bool, heartbeat: bool, reset: bool) -> Self {
-        // The newest transaction of each domain, as domain, server and number. Two that follow each other are told apart
-        // by it; and one that was promoted by being stopped, and has been written to since, leads.
-        let leads = position.split(',').any(|newest| newest.split('-').nth(1) == Some(server_id));
+        // The position has the newest transaction of each domain, as domain-server-number. A server that wrote one of them is
+        // a primary, even if it replicates another primary, or is a replica that was stopped and promoted.
+        let wrote_newest = position.split(',').any(|newest| newest.split('-').nth(1) == Some(server_id));
         match () {
-            () if leads => Self::Primary,
+            () if wrote_newest => Self::Primary,
             () if runs => Self::Replica,
             () if heartbeat && !reset => Self::StoppedReplica,
             () => Self::Primary,

@@ -78,7 +78,7 @@ impl Capabilities {
 
     fn prelude(self, database: &Database, left: Duration) -> String {
         let zone = &database.session_time_zone;
-        // 0 would mean no limit, and waiting for a lock is limited to whole seconds.
+        // 0 means no limit, and the limit for locks is in whole seconds.
         let (left, whole) = (left.max(Duration::from_millis(1)), left.as_secs().saturating_add(1));
         let mut sql = format!("SET NAMES utf8mb4, time_zone = '{zone}', lock_wait_timeout = {}", whole.min(86_400));
         let _ = match self.limit {

@@ -1,7 +1,6 @@
-//! MySQL's binary values.
+//! The binary values of MySQL: see "Binary Protocol Resultset Row" in its documentation.
 //!
-//! The library's own decoding takes a zero date for NULL and wants text to be UTF-8, so the bytes are read here; see
-//! "Binary Protocol Resultset Row" in MySQL's documentation.
+//! The decoding of the library returns NULL for a zero date and requires text to be UTF-8, so values are decoded here.
 
 use sqlx::mysql::{MySql, MySqlTypeInfo};
 use sqlx::{Type, TypeInfo};
@@ -35,8 +34,8 @@ impl Kind {
             "DECIMAL" => Self::Decimal,
             "DATE" | "DATETIME" | "TIMESTAMP" => Self::Time,
             "SET" | "JSON" => Self::Text,
-            // The name of TINYINT(1) does not tell whether it has a sign; and strings are named after their collation,
-            // so that text in a `_bin` collation would pass for binary. These ask what was declared.
+            // The name of TINYINT(1) does not show whether it is signed, and text in a `_bin` collation has the name of a
+            // binary type. `compatible` uses the declared type.
             _ if <u64 as Type<MySql>>::compatible(info) => Self::Unsigned,
             _ if <i64 as Type<MySql>>::compatible(info) => Self::Signed,
             _ if <str as Type<MySql>>::compatible(info) => Self::Text,
@@ -66,21 +65,14 @@ fn fixed<const N: usize>(bytes: &[u8]) -> Option<[u8; N]> {
 }
 
 fn signed(bytes: &[u8]) -> Option<i64> {
-    match bytes.len() {
-        1 => fixed(bytes).map(|bytes| i8::from_le_bytes(bytes).into()),
-        2 => fixed(bytes).map(|bytes| i16::from_le_bytes(bytes).into()),
-        4 => fixed(bytes).map(|bytes| i32::from_le_bytes(bytes).into()),
-        _ => fixed(bytes).map(i64::from_le_bytes),
-    }
+    let number = unsigned(bytes)?;
+    let unused_bits = 64 - 8 * bytes.len();
+    Some((number << unused_bits).cast_signed() >> unused_bits)
 }
 
 fn unsigned(bytes: &[u8]) -> Option<u64> {
-    match bytes.len() {
-        1 => fixed(bytes).map(|bytes| u8::from_le_bytes(bytes).into()),
-        2 => fixed(bytes).map(|bytes| u16::from_le_bytes(bytes).into()),
-        4 => fixed(bytes).map(|bytes| u32::from_le_bytes(bytes).into()),
-        _ => fixed(bytes).map(u64::from_le_bytes),
-    }
+    let number = || bytes.iter().rev().fold(0, |number, byte| number << 8 | u64::from(*byte));
+    matches!(bytes.len(), 1 | 2 | 4 | 8).then(number)
 }
 
 /// A decimal, which the server sends as text.
@@ -95,8 +87,8 @@ fn decimal<'v>(bytes: &[u8]) -> Option<Value<'v>> {
     column::decimal(negative, &[whole, fraction].concat(), fraction.len())
 }
 
-/// How many bytes follow, the year in two, month and day; hour, minute and second unless they are zero; microseconds
-/// likewise. Nothing at all, or a month or day of zero, is no time, and not NULL either.
+/// The bytes are: length; year in two bytes, month, day; hour, minute and second unless they are zero; microseconds unless
+/// they are zero. A zero date has a month or day of zero, or only the length: it is neither a time nor NULL.
 fn time(bytes: &[u8], zone: Zone) -> Option<StoreTime> {
     let [_, year, century, month, day, clock @ ..] = bytes else { return None };
     let (seconds, micros) = match clock {
@@ -119,8 +111,8 @@ fn seconds(hour: u8, minute: u8, second: u8) -> Option<i64> {
     shown.then_some((i64::from(hour) * 60 + i64::from(minute)) * 60 + i64::from(second))
 }
 
-/// Days since 1970-01-01, for a day that is in MySQL's calendar. With years that begin in March a leap day is the last of its
-/// year.
+/// Days since 1970-01-01, if the day exists in MySQL's calendar. Years begin in March here, so that a leap day is the last of
+/// its year.
 fn days(year: u16, month: u8, day: u8) -> Option<i64> {
     let leaps = |year: i64| year / 4 - year / 100 + year / 400;
     let (given, month) = (i64::from(year), i64::from(month));

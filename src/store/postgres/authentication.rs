@@ -1,7 +1,7 @@
-//! How the exporter proves who it is.
+//! Login to a server.
 //!
-//! A password goes over the wire only if the server asks for it in clear. A connection is in clear only to this machine or
-//! where the configuration says `tls: { mode: off }`, which the connection itself sees to.
+//! The password itself is sent only if the server requests it. The connection has TLS before, unless it is within this
+//! machine or `tls: { mode: off }` is configured.
 
 use bytes::BytesMut;
 use postgres_protocol::authentication::md5_hash;
@@ -75,7 +75,7 @@ impl<'a> Authentication<'a> {
         let Message::AuthenticationSaslContinue(asked) = message(stream).await? else {
             return Err(Failure::Protocol);
         };
-        // The server chooses how many times the password is hashed, up to 100,000: not on a thread that others wait for.
+        // The server sets the number of hash iterations, up to 100,000, so the hash is computed on a blocking thread.
         let hashed = tokio::task::spawn_blocking(move || scram.update(asked.data()).map(|()| scram)).await;
         let mut scram = hashed.map_err(|_| unproven())?.map_err(|_| Failure::Protocol)?;
         bytes.clear();

@@ -121,29 +121,29 @@ async fn learn(sql: &str, prelude: impl Fn() -> Prelude, stream: &mut MessageStr
     let described = reading::described(&prelude(), sql, stream).await?;
     let mut types = DatabaseTypes::default();
     if let Some(question) = types.question(described.types()) {
-        let mut learnt = Vec::new();
+        let mut looked_up = Vec::new();
         reading::rows(&prelude(), &question, stream, |values| {
             if let [Some(oid), Some(is_text)] = *values
                 && let Ok(oid) = oid.try_into()
             {
-                learnt.push((u32::from_be_bytes(oid), *is_text == [1]));
+                looked_up.push((u32::from_be_bytes(oid), *is_text == [1]));
             }
         })
         .await?;
-        learnt.into_iter().for_each(|(oid, is_text)| types.learn(oid, is_text));
+        looked_up.into_iter().for_each(|(oid, is_text)| types.learn(oid, is_text));
     }
     Ok(types)
 }
 
 /// The text that a statement returns, if it returns one.
 async fn text(sql: &str, prelude: &Prelude, stream: &mut MessageStream) -> Result<Option<String>, Failure> {
-    let mut found = None;
-    let text = |values: &[Option<&[u8]>]| match values {
-        [Some(bytes)] => found = String::from_utf8(bytes.to_vec()).ok(),
-        _ => found = None,
+    let mut text = None;
+    let keep = |values: &[Option<&[u8]>]| match values {
+        [Some(bytes)] => text = String::from_utf8(bytes.to_vec()).ok(),
+        _ => text = None,
     };
-    reading::rows(prelude, sql, stream, text).await?;
-    Ok(found)
+    reading::rows(prelude, sql, stream, keep).await?;
+    Ok(text)
 }
 
 /// The time limit of a probe, which reads a catalogue or one row.

@@ -1,8 +1,7 @@
-//! Statements that are sent together, in one go and without waiting for what the server says of the first of them.
+//! Statements that are sent together, before the first response.
 //!
-//! All of them come before one `Sync`. After an error the server skips all messages up to it, so a statement never runs
-//! after one that failed, and a pooler gives all of them one server connection. Statements have no name: none outlives its
-//! use.
+//! One `Sync` follows all of them. After an error the server skips all messages before it, so no statement runs after a
+//! failed one, and a pooler uses one server connection for all. Prepared statements are unnamed, so none remains.
 
 use bytes::BytesMut;
 use postgres_protocol::IsNull;

@@ -64,7 +64,7 @@ fn words(sql: &str) -> Vec<&str> {
                 words.push(&rest[..length]);
                 length
             }
-            // The quotes are no words, so that what is between them is one.
+            // Quotes are skipped, so the name between them is a word.
             '"' => 1,
             sign if sign.is_whitespace() => sign.len_utf8(),
             sign => {

@@ -1,7 +1,6 @@
-//! PostgreSQL's binary values.
+//! The binary values of PostgreSQL, as `typsend` of each type writes them.
 //!
-//! Only the types that a contract's column may have are decoded; see "Data Types" in PostgreSQL's documentation and
-//! `typsend` of each type for the bytes.
+//! Only types that a column of the reading contract can have are decoded.
 
 use postgres_protocol::Oid;
 
@@ -29,8 +28,8 @@ const EPOCH: i64 = 946_684_800_000_000;
 const DAY: i64 = 86_400_000_000;
 
 impl Kind {
-    /// How values of a type of the server's own are read: see `pg_type.dat` in PostgreSQL's source, whose numbers are the
-    /// same everywhere and for ever. Values of a domain come with the number of the type that it stands on.
+    /// The kind of a built-in type. The numbers are those of `pg_type.dat` in PostgreSQL's source, which never change. In a
+    /// result a domain has the number of its base type.
     pub(super) const fn of(oid: Oid) -> Self {
         match oid {
             // int8, int2, int4, oid.

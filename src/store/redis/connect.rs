@@ -28,10 +28,13 @@ enum Credentials<'k> {
 }
 
 /// Why a connection was not opened.
+#[derive(Debug, thiserror::Error)]
 enum ConnectFailure {
     /// The server requires a user and a password, and none were sent.
+    #[error(transparent)]
     NoCredentials(ReadError),
-    Read(ReadError),
+    #[error(transparent)]
+    Read(#[from] ReadError),
 }
 
 impl Keyspace {
@@ -140,12 +143,6 @@ impl Credentials<'_> {
                 commands.add("HELLO", ["3", "AUTH", name, password].map(str::as_bytes));
             }
         }
-    }
-}
-
-impl From<ReadError> for ConnectFailure {
-    fn from(error: ReadError) -> Self {
-        Self::Read(error)
     }
 }
 

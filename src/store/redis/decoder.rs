@@ -88,45 +88,45 @@ impl Decoder<'_> {
         let layout = self.layout;
         let expires = self.expires(next(&mut answers)?, now)?;
         let mut row = LeaseRecord { lease: Some(subject.name.clone()), ..LeaseRecord::default() };
-        let mut found = Ok(());
+        let mut result = Ok(());
         match &layout.record {
             Record::Lock { ttl, epoch, progress } => {
                 let holder = next(&mut answers)?;
-                note(&mut found, lock(&mut row, &expires, holder, *ttl, now));
+                note(&mut result, lock(&mut row, &expires, holder, *ttl, now));
                 if epoch.is_some() {
                     let epoch = next(&mut answers)?;
                     // Without the lock, the counter says only that there was a lock before.
                     if !matches!(expires, Expires::Gone) {
-                        note(&mut found, counter(&mut row, epoch));
+                        note(&mut result, counter(&mut row, epoch));
                     }
                 }
                 if let Some(progress) = progress {
                     let fields = next(&mut answers)?;
-                    note(&mut found, hash(&mut row, &progress.columns, fields));
+                    note(&mut result, hash(&mut row, &progress.columns, fields));
                 }
             }
             Record::Hash(columns) => {
                 let fields = next(&mut answers)?;
                 if !matches!(expires, Expires::Gone) && has_none(fields) {
                     let first = columns.first().copied().unwrap_or(Column::Lease);
-                    note(&mut found, Err(DecodeError::Record(first, RecordFault::WrongType)));
+                    note(&mut result, Err(DecodeError::Record(first, RecordFault::WrongType)));
                 }
-                note(&mut found, hash(&mut row, columns, fields));
+                note(&mut result, hash(&mut row, columns, fields));
                 let says_itself = [Column::ExpiresAt, Column::TtlSeconds].iter().any(|column| columns.contains(column));
                 let ends = row.expires_at.is_some() || row.ttl.is_some();
                 match expires {
                     Expires::At(expires_at) if !ends => row.expires_at = Some(expires_at),
-                    Expires::OutOfRange if !ends => note(&mut found, Err(NO_EXPIRY_TIME)),
+                    Expires::OutOfRange if !ends => note(&mut result, Err(NO_EXPIRY_TIME)),
                     Expires::Never => row.persistent = !says_itself,
                     Expires::Gone | Expires::At(_) | Expires::OutOfRange => {}
                 }
             }
         }
         let due = self.due(&mut answers, &mut row, &subject.name, store_now);
-        note(&mut found, due);
+        note(&mut result, due);
         // The only lease of a source is reported even if its key is missing.
         let gone = matches!(expires, Expires::Gone) && layout.leases.is_many();
-        found.map(|()| (!gone).then_some(row))
+        result.map(|()| (!gone).then_some(row))
     }
 
     fn expires(&self, answer: Reply<'_>, now: StoreTime) -> Result<Expires, ReadError> {
@@ -185,9 +185,9 @@ impl Decoder<'_> {
 }
 
 /// Keeps the first error, or the first that fails the whole reading.
-fn note(found: &mut Result<(), DecodeError>, result: Result<(), DecodeError>) {
-    if matches!((&*found, &result), (Ok(()), _) | (Err(DecodeError::Record(..)), Err(DecodeError::Reading(_)))) {
-        *found = result;
+fn note(first: &mut Result<(), DecodeError>, result: Result<(), DecodeError>) {
+    if matches!((&*first, &result), (Ok(()), _) | (Err(DecodeError::Record(..)), Err(DecodeError::Reading(_)))) {
+        *first = result;
     }
 }
 

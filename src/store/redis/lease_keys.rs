@@ -11,19 +11,19 @@ use crate::store::redis::keys::KeyLayout;
 /// The first leases by name, and the number of others.
 #[derive(Debug)]
 pub(super) struct LeaseKeyList {
-    found: Vec<LeaseKey>,
+    keys: Vec<LeaseKey>,
     max_leases: usize,
     over_limit: u64,
 }
 
 impl LeaseKeyList {
     pub(super) const fn new(max_leases: usize) -> Self {
-        Self { found: Vec::new(), max_leases, over_limit: 0 }
+        Self { keys: Vec::new(), max_leases, over_limit: 0 }
     }
 
     /// The only lease, whether its key exists or not.
     pub(super) fn one(key: String, name: &Arc<str>) -> Self {
-        Self { found: vec![LeaseKey { key, name: Arc::clone(name) }], max_leases: 1, over_limit: 0 }
+        Self { keys: vec![LeaseKey { key, name: Arc::clone(name) }], max_leases: 1, over_limit: 0 }
     }
 
     /// Adds a key if it is the key of a lease. A key that gives no valid name is rejected.
@@ -34,8 +34,8 @@ impl LeaseKeyList {
             Some("") => Self::reject(RecordFault::NoName, kept),
             Some(name) if name.len() > MAX_NAME => Self::reject(RecordFault::NameTooLong, kept),
             Some(name) => {
-                self.found.push(LeaseKey { key: key.to_owned(), name: Arc::from(name) });
-                if self.found.len() > self.max_leases.saturating_mul(2) {
+                self.keys.push(LeaseKey { key: key.to_owned(), name: Arc::from(name) });
+                if self.keys.len() > self.max_leases.saturating_mul(2) {
                     self.leave_out();
                 }
             }
@@ -50,7 +50,7 @@ impl LeaseKeyList {
     /// Takes the leases, in the order of names.
     pub(super) fn take(&mut self) -> Vec<LeaseKey> {
         self.leave_out();
-        std::mem::take(&mut self.found)
+        std::mem::take(&mut self.keys)
     }
 
     pub(super) const fn over_limit(&self) -> u64 {
@@ -59,9 +59,9 @@ impl LeaseKeyList {
 
     /// Drops leases beyond the limit. A scan may find a key twice, so duplicates are removed first.
     fn leave_out(&mut self) {
-        self.found.sort_unstable_by(|one, other| one.name.cmp(&other.name));
-        self.found.dedup();
-        self.over_limit += self.found.len().saturating_sub(self.max_leases) as u64;
-        self.found.truncate(self.max_leases);
+        self.keys.sort_unstable_by(|one, other| one.name.cmp(&other.name));
+        self.keys.dedup();
+        self.over_limit += self.keys.len().saturating_sub(self.max_leases) as u64;
+        self.keys.truncate(self.max_leases);
     }
 }

@@ -102,20 +102,20 @@ impl RedisDriver {
     /// The keys that are leases now, and the server's clock, if what is due is counted.
     async fn ask(&self, connection: &mut Connection, kept: &mut RecordLimiter) -> Result<ScanResult, ReadError> {
         let layout = &self.keyspace.layout;
-        let mut found = ScanResult { names: LeaseKeyList::new(self.scope.max_leases), counted_to: None };
+        let mut scan = ScanResult { names: LeaseKeyList::new(self.scope.max_leases), counted_to: None };
         let pattern = layout.leases.text();
         if !layout.leases.is_many() {
-            found.names = LeaseKeyList::one(pattern, &self.scope.only_lease);
+            scan.names = LeaseKeyList::one(pattern, &self.scope.only_lease);
             if layout.counts_due() {
                 connection.commands().add("TIME", []);
-                found.counted_to = Some(value::time(connection.reply().await?)?);
+                scan.counted_to = Some(value::time(connection.reply().await?)?);
             }
-            return Ok(found);
+            return Ok(scan);
         }
         let mut cursor: Box<[u8]> = (*b"0").into();
         loop {
-            let scan: [&[u8]; 5] = [&cursor, b"MATCH", pattern.as_bytes(), b"COUNT", b"1000"];
-            connection.commands().add("SCAN", scan);
+            let arguments: [&[u8]; 5] = [&cursor, b"MATCH", pattern.as_bytes(), b"COUNT", b"1000"];
+            connection.commands().add("SCAN", arguments);
             if layout.counts_due() {
                 // Sent with the scan it costs no round trip. The last one before the transaction counts.
                 connection.commands().add("TIME", []);
@@ -128,7 +128,7 @@ impl RedisDriver {
             let mut keys = answer.array().await?;
             while keys.left() > 0 {
                 match keys.next(1).await?.next() {
-                    Some(Reply::Text(key)) => found.names.add(layout, key, kept),
+                    Some(Reply::Text(key)) => scan.names.add(layout, key, kept),
                     Some(Reply::LongText) => LeaseKeyList::reject(RecordFault::NameTooLong, kept),
                     _ => return Err(not_understood()),
                 }
@@ -136,10 +136,10 @@ impl RedisDriver {
             }
             answer.end()?;
             if layout.counts_due() {
-                found.counted_to = Some(value::time(connection.reply().await?)?);
+                scan.counted_to = Some(value::time(connection.reply().await?)?);
             }
             if *cursor == *b"0" {
-                return Ok(found);
+                return Ok(scan);
             }
         }
     }

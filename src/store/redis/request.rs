@@ -87,7 +87,7 @@ impl<'r> Request<'r> {
                 (name, Reply::Error(error)) => match Failure::of(name, error) {
                     // `EXEC` then fails, and the caller sends another transaction on the same connection.
                     Failure::NoExpiryTime => knows_expiry_time = false,
-                    told @ Failure::Read(_) => return Err(told),
+                    failure @ Failure::Read(_) => return Err(failure),
                 },
                 _ => return Err(not_understood().into()),
             }

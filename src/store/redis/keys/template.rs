@@ -34,11 +34,11 @@ pub(super) struct SeveralPlaceholders;
 impl KeyTemplate {
     /// Parses a template. `{key}` and `{name}` are placeholders; other braces have no meaning.
     pub(super) fn new(text: &str) -> Result<Self, SeveralPlaceholders> {
-        let found = [("{key}", LeasePart::Key), ("{name}", LeasePart::Name)]
+        let placeholders = [("{key}", LeasePart::Key), ("{name}", LeasePart::Name)]
             .into_iter()
             .filter_map(|(word, part)| text.split_once(word).map(|(before, after)| (before, part, after)));
-        let mut found = found.collect::<Vec<_>>();
-        match (found.pop(), found.pop()) {
+        let mut placeholders = placeholders.collect::<Vec<_>>();
+        match (placeholders.pop(), placeholders.pop()) {
             (None, _) => Ok(Self::Fixed(text.into())),
             (Some((before, part, after)), None) if !after.contains("{key}") && !after.contains("{name}") => {
                 Ok(Self::Derived { before: before.into(), part, after: after.into() })

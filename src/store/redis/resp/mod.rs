@@ -1,13 +1,9 @@
-//! RESP3, the protocol of Redis and Valkey: an incremental parser that keeps no tree.
+//! RESP3, the protocol of Redis and Valkey: an incremental parser without a tree.
 //!
-//! The parser is our own because of what a reading of many leases costs with the crates that there are. `redis` makes a
-//! tree of owned values of a whole reply: 120,000 for 10,000 leases of ten fields. `redis-protocol` borrows from the
-//! buffer, but a reply that has not wholly arrived is parsed again from its beginning at each read of the socket, a reply
-//! is a tree too, nesting is followed by recursion, and the lengths in headers are believed. Here a reply becomes a flat
-//! list of [`Part`]s that say where in the buffer a text is. Nothing is parsed twice, the list is used again for the next
-//! reply, and a length is checked at its header, before any memory is taken for it.
-//!
-//! A long text is not kept: its bytes are dropped as they arrive, because no value of a lease may be so long.
+//! The crates for RESP3 allocate a tree for each reply, some parse an incomplete reply again at each read, and they trust
+//! announced lengths. Here a reply becomes a flat list of [`Part`]s with positions in the buffer. Nothing is parsed twice,
+//! the list is reused, and a length is checked before memory is allocated. The bytes of a text that is too long for any
+//! value of a lease are dropped when they arrive.
 
 mod reply;
 #[cfg(test)]
@@ -24,9 +20,9 @@ pub(super) const LONGEST_TEXT: usize = 64 * 1024;
 const LONGEST_LINE: usize = 64 * 1024;
 /// The maximum number of parts that are kept at once. The longest reply that is parsed as a whole is that of HELLO,
 /// with some dozens.
-const MOST_PARTS: u64 = 16 * 1024;
+const MAX_PARTS: u64 = 16 * 1024;
 /// The maximum depth of nested arrays. The reply to HELLO has four levels.
-const DEEPEST: usize = 16;
+const MAX_DEPTH: usize = 16;
 /// The shortest element of an array, in bytes.
 const SHORTEST: u64 = 3;
 
@@ -67,8 +63,7 @@ pub(super) enum Malformed {
     TooLong,
 }
 
-/// How far the bytes at the front of a buffer are parsed. They have to be there still when the parser is called again,
-/// with what has arrived since behind them.
+/// The state of parsing the bytes at the front of a buffer. The next call needs the same bytes, with new bytes after them.
 #[derive(Debug, Default)]
 pub(super) struct Parser {
     parts: Vec<Part>,
@@ -101,7 +96,7 @@ struct OpenArray {
     /// The number of elements that are still to be parsed.
     left: u64,
     /// If the array is skipped: the number of parts before it.
-    passed_over: Option<usize>,
+    parts_before: Option<usize>,
 }
 
 enum Outcome {
@@ -124,8 +119,8 @@ impl Parser {
         self.at = 0;
     }
 
-    /// Parses the next reply, or of an array the header alone, if `head` is set: its elements are then replies of their
-    /// own. Pushed messages and attributes are passed over. `false` means that the reply has not wholly arrived.
+    /// Parses the next reply. With `head`, only the header of an array is parsed, and its elements are the next replies.
+    /// Pushed messages and attributes are skipped. `false` means that the reply is incomplete.
     pub(super) fn parse(&mut self, buffer: &mut BytesMut, head: bool) -> Result<bool, Malformed> {
         loop {
             let step = match self.text {
@@ -239,13 +234,13 @@ impl Parser {
             b'*' => (Some(Part::Array(narrow(count))), count),
             b'~' => (Some(Part::Set(narrow(count))), count),
             b'%' => (Some(Part::Map(narrow(count))), count.saturating_mul(2)),
-            // An attribute comes before any value.
+            // An attribute, which comes before a value.
             b'|' => (None, count.saturating_mul(2)),
-            // A message is pushed between replies.
+            // A pushed message, which comes between replies.
             _ if self.open.is_empty() => (None, count),
             _ => return Err(Malformed::Protocol),
         };
-        if elements > MOST_PARTS.saturating_sub(self.parts.len() as u64) || self.open.len() == DEEPEST {
+        if elements > MAX_PARTS.saturating_sub(self.parts.len() as u64) || self.open.len() == MAX_DEPTH {
             return Err(Malformed::Protocol);
         }
         match part {
@@ -253,9 +248,9 @@ impl Parser {
             None if elements == 0 => return Ok(Outcome::Part),
             _ => {}
         }
-        let passed_over = if part.is_none() { Some(self.parts.len()) } else { None };
+        let parts_before = if part.is_none() { Some(self.parts.len()) } else { None };
         self.parts.extend(part);
-        self.open.push(OpenArray { left: elements, passed_over });
+        self.open.push(OpenArray { left: elements, parts_before });
         Ok(Outcome::Part)
     }
 
@@ -267,9 +262,9 @@ impl Parser {
             if level.left > 0 {
                 return Outcome::Part;
             }
-            let passed_over = level.passed_over;
+            let parts_before = level.parts_before;
             self.open.pop();
-            if let Some(before) = passed_over {
+            if let Some(before) = parts_before {
                 self.parts.truncate(before);
                 return Outcome::Part;
             }
@@ -281,7 +276,7 @@ impl Parser {
     fn take(&mut self, bytes: usize) -> Result<(), Malformed> {
         self.at += bytes;
         self.length += bytes;
-        // Not the reply alone: passed over before it may have been any number of messages.
+        // The limit includes messages that were skipped before the reply.
         if self.length.max(self.at) > LONGEST_REPLY { Err(Malformed::TooLong) } else { Ok(()) }
     }
 }
