@@ -22,22 +22,25 @@ use crate::web::config::WebConfig;
 pub(super) const MANUAL: Manual = Manual {
     examples: &[
         ("lease-exporter check --config.file=exporter.yml", "whether it is well formed; nothing is read"),
-        ("lease-exporter check --config.file=exporter.yml --connect", "what each source gives, and what it lacks"),
-        ("lease-exporter check --web.config.file=web.yml", "whether TLS and logins are well formed"),
+        (
+            "lease-exporter check --config.file=exporter.yml --connect",
+            "what each source returns, and which columns it lacks",
+        ),
+        ("lease-exporter check --web.config.file=web.yml", "whether the web configuration is well formed"),
     ],
     environment: &[CONFIG_FILE],
     exits: &[
-        (Exit::Ok, "all is well"),
+        (Exit::Ok, "no errors were found"),
         (Exit::Unknown, "with --connect: a source could not be read, or some of its rows could not be used"),
     ],
 };
 
 /// Check the configuration, and with --connect read each source.
 ///
-/// Everything that is wrong is told at once, each with its line. A warning, of what can be used and is hardly meant, changes
-/// nothing of the exit code. With --connect, each source is read once, as the
-/// exporter would, and it is told what it gave, which rows cannot be used and why, and what can never be said of its leases
-/// for lack of a column.
+/// Reports all errors of the configuration at once, each with its line. Warnings are about settings that are valid and
+/// probably not intended; they do not change the exit code. With --connect, each source is read once, as the exporter
+/// reads it. The report says which rows cannot be used and why, and which facts stay unknown because the source has no
+/// column for them.
 #[derive(Clone, Debug, Args)]
 #[command(after_long_help = MANUAL.help())]
 pub(super) struct Arguments {
@@ -54,7 +57,7 @@ pub(super) struct Arguments {
     )]
     web_config_file: Option<PathBuf>,
 
-    /// Read each source once, and say what it gave
+    /// Read each source once, and report the result
     #[arg(long)]
     connect: bool,
 }

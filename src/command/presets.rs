@@ -26,8 +26,9 @@ pub(super) const MANUAL: Manual = Manual {
 
 /// Print the presets, or what one of them reads and needs.
 ///
-/// Without a name, one line for each preset. With one: what holding a lease means there, whose clock counts, what is due,
-/// what you must supply, and for each kind of store the rights to grant, what is asked, and an example to start from.
+/// Without a name, prints one line for each preset. With a name, prints what it means to hold the lease, whose clock
+/// counts, which work is due and what you must supply; and for each kind of store the rights to grant, the query and an
+/// example to start from.
 #[derive(Clone, Debug, Args)]
 #[command(after_long_help = MANUAL.help())]
 pub(super) struct Arguments {

@@ -33,7 +33,7 @@ pub(super) struct ConfigReloader {
     /// The exposed secrets that have been logged.
     reported: BTreeSet<ExposedSecret>,
     /// The web configuration, if there is one. It reloads itself; a reload only reports whether it is up to date.
-    web: Option<Arc<WebConfigWatcher>>,
+    pub(super) web: Option<Arc<WebConfigWatcher>>,
 }
 
 /// The parts of the active configuration that the next one is compared with.
@@ -72,11 +72,6 @@ impl ConfigReloader {
         let (file, source_setup) = (file.to_owned(), sources::source_setup);
         let current = ActiveConfig { key, sources: config.sources.into() };
         Ok((Self { file, process_key, current, source_setup, reported, web: None }, observer))
-    }
-
-    /// Adds a web configuration.
-    pub(super) fn with_web_config(self, web: Arc<WebConfigWatcher>) -> Self {
-        Self { web: Some(web), ..self }
     }
 
     /// The protection that the server requires of clients.
@@ -144,7 +139,7 @@ impl ConfigReloader {
         let prepared = prepare(config, key, self.current.clone(), self.source_setup, observer);
         // In a separate task, so that a panic ends this reload and not the exporter.
         let prepared = tokio::spawn(prepared).await;
-        prepared.map_err(|_| Failure::System("going by the configuration ended unexpectedly".to_owned()))?
+        prepared.map_err(|_| Failure::System("applying the configuration ended unexpectedly".to_owned()))?
     }
 
     async fn read(&self) -> Result<(Config, BTreeSet<ExposedSecret>), Failure> {

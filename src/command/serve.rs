@@ -156,7 +156,7 @@ fn serve_until_signalled(arguments: &Arguments) -> Result<(), Failure> {
         None => Authenticator::unrestricted(router),
         Some(file) => {
             let web = load_web_config(file, &exporter)?;
-            reloader = reloader.with_web_config(Arc::clone(&web));
+            reloader.web = Some(Arc::clone(&web));
             Authenticator::watching(router, web, sources::random_bytes()?)
         }
     };

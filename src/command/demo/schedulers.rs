@@ -59,13 +59,14 @@ impl DemoScheduler {
     pub(super) fn activity(&self) -> Activity {
         self.activity.borrow().clone()
     }
+}
 
-    fn start(
-        name: &'static str,
-        store: &StoreAddress,
-        timing: Timing,
-        key: Option<&TokenKey>,
-    ) -> Result<Self, Failure> {
+/// Starts the two schedulers, each with a separate connection. They compete for one lease.
+pub(super) fn start(store: &StoreAddress, speed: Speed, key: Option<&TokenKey>) -> Result<[DemoScheduler; 2], Failure> {
+    let timing = Timing::new(speed.ttl(), speed.renew_interval())
+        .map_err(|error| Failure::System(error.to_string()))?
+        .work_takes(speed.work_duration());
+    let start = |name| {
         let instance = HolderId::random()
             .map_err(|_| Failure::System("the system has no random bytes for an instance token".to_owned()))?;
         let token = key.map(|key| key.token(instance.as_str()));
@@ -74,16 +75,9 @@ impl DemoScheduler {
         let store = store.clone();
         let running = spawn(Scheduler::new(instance, LEASE, timing), move || store.open(), report)
             .map_err(|error| Failure::System(format!("cannot start a thread: {error}")))?;
-        Ok(Self { name, token, running, activity })
-    }
-}
-
-/// Starts the two schedulers, each with a separate connection. They compete for one lease.
-pub(super) fn start(store: &StoreAddress, speed: Speed, key: Option<&TokenKey>) -> Result<[DemoScheduler; 2], Failure> {
-    let timing = Timing::new(speed.ttl(), speed.renew_interval())
-        .map_err(|error| Failure::System(error.to_string()))?
-        .work_takes(speed.work_duration());
-    Ok([DemoScheduler::start("A", store, timing, key)?, DemoScheduler::start("B", store, timing, key)?])
+        Ok(DemoScheduler { name, token, running, activity })
+    };
+    Ok([start("A")?, start("B")?])
 }
 
 /// The scheduler with the newest epoch, and the other. A paused leader still reports its old epoch.
