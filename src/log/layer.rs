@@ -11,7 +11,7 @@ use tracing_subscriber::Layer;
 use tracing_subscriber::layer::Context;
 
 use super::formatter::Line;
-use super::repeat_filter::{FilteredLine, PERIOD, RepeatFilter, Repetition, Subject};
+use super::repeat_filter::{FilteredLine, RepeatFilter, Repetition, Subject};
 use super::{Format, Level, OPERATION};
 use crate::clock;
 
@@ -40,11 +40,7 @@ impl<W> Clone for LogLayer<W> {
 }
 
 impl<W: Write + Send + 'static> LogLayer<W> {
-    pub(super) fn new(writer: W, level: Level, format: Format) -> Self {
-        Self::with_period(writer, level, format, PERIOD)
-    }
-
-    pub(super) fn with_period(writer: W, level: Level, format: Format, period: Duration) -> Self {
+    pub(super) fn new(writer: W, level: Level, format: Format, period: Duration) -> Self {
         let state = State { writer, filter: RepeatFilter::new(period), lost: 0, has_waiting_thread: false };
         Self { level: level.into(), format, state: Arc::new(Mutex::new(state)) }
     }

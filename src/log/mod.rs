@@ -20,6 +20,9 @@ use tracing_subscriber::layer::SubscriberExt;
 
 use layer::LogLayer;
 use output::Output;
+use repeat_filter::PERIOD;
+#[cfg(test)]
+pub(crate) use tests::to;
 
 /// The target of events that report the result of an operation, such as a reload. They are repeated without limit, because each
 /// request needs its result.
@@ -64,7 +67,7 @@ static LOG: OnceLock<LogLayer<Output>> = OnceLock::new();
 
 /// Starts the log, unless it was started before.
 pub fn start(level: Level, format: Format) {
-    let log = LOG.get_or_init(|| LogLayer::new(Output::new(io::stderr()), level, format));
+    let log = LOG.get_or_init(|| LogLayer::new(Output::new(io::stderr()), level, format, PERIOD));
     // In tests, the log may have been started before.
     let _ = tracing::subscriber::set_global_default(tracing_subscriber::registry().with(log.clone()));
 }
@@ -74,14 +77,4 @@ pub fn finish() {
     if let Some(log) = LOG.get() {
         log.finish();
     }
-}
-
-/// A subscriber that logs to a writer of a test.
-#[cfg(test)]
-pub(crate) fn to<W: io::Write + Send + 'static>(
-    writer: W,
-    level: Level,
-    format: Format,
-) -> impl tracing::Subscriber + Send + Sync {
-    tracing_subscriber::registry().with(LogLayer::new(writer, level, format))
 }

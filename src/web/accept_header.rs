@@ -10,7 +10,6 @@ pub(super) type Quality = u16;
 
 const MAX_QUALITY: Quality = 1_000;
 
-/// A member of a list.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Member {
     /// In lower case.

@@ -29,13 +29,11 @@ const MAX_PENDING: usize = 8;
 /// Cached results of each kind, and remembered peers with a wrong password.
 const CACHE_SIZE: usize = 256;
 
-/// The result of a login.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum LoginResult {
     Accepted,
     /// The credentials are wrong or missing.
     Rejected,
-    /// Too many other logins wait.
     Busy,
 }
 
@@ -57,9 +55,7 @@ struct LoginState {
     /// Kept apart from rejected logins, so that guesses do not evict valid logins.
     accepted: VecDeque<LoginDigest>,
     rejected: VecDeque<LoginDigest>,
-    /// Peers with a recent wrong password.
     suspects: VecDeque<Peer>,
-    /// Logins that wait for their comparison.
     pending: Vec<(Peer, LoginDigest)>,
 }
 
@@ -96,7 +92,6 @@ impl BasicAuth {
         }
     }
 
-    /// Checks the credentials of a request.
     pub(super) async fn check(&self, users: &Users, headers: &HeaderMap, peer: Peer) -> LoginResult {
         let Some((user, password)) = credentials(headers) else { return LoginResult::Rejected };
         let known = users.hash_of(&user);

@@ -109,7 +109,6 @@ impl FragmentCache {
         timeout_at(deadline, Arc::clone(&self.requests).acquire_owned()).await.ok()?.ok()
     }
 
-    /// The cached fragment of a view of these readings.
     pub(super) fn get(&self, view: &View, encoding: Encoding, sources: &[ObservedSource]) -> Option<Arc<Fragment>> {
         if !is_cacheable(sources) {
             return None;

@@ -22,7 +22,6 @@ use super::content::Content;
 use super::limits::Limits;
 use super::response;
 
-/// The maximum size of a request's head, in bytes.
 const MAX_HEAD_SIZE: usize = 32 * 1024;
 
 const NO_TLS: &str = "the client does not speak TLS";

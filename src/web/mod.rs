@@ -18,9 +18,7 @@
 //! the status page selects its view. Only selected sources are read. Other parameters are ignored. Requests can choose nothing else but
 //! their timeout, so they cannot make the exporter read anything that is not configured.
 //!
-//! The status page waits for slow sources only briefly, and then shows what is known. All other paths wait as long as a scrape.
-//! Responses larger than a packet are compressed with gzip by `Accept-Encoding`. HEAD reads no source unless the status depends on it,
-//! which is so for a single lease; otherwise its response leaves out `Content-Length` and `Content-Encoding`.
+//! The status page waits for slow sources only briefly. HEAD reads no source, except for a single lease, whose status depends on it.
 
 mod accept_header;
 mod authenticator;

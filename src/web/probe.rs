@@ -10,7 +10,6 @@ use super::response::{self, Response};
 use crate::lease::State;
 use crate::observer::{NotConfigured, SourceSelection};
 
-/// The prefix of its path.
 pub(super) const PREFIX: &str = "/leases/";
 const SUFFIX: &str = "/live";
 

@@ -8,8 +8,7 @@ use super::response::{self, Response};
 
 pub(super) const PATH: &str = "/-/reload";
 
-/// The number of requests that may wait.
-const QUEUE_SIZE: usize = 16;
+const MAX_WAITING: usize = 16;
 
 /// The result of a reload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,7 +32,7 @@ impl Reloader {
     /// A reloader, and the receiver of its requests.
     #[must_use]
     pub fn new() -> (Self, mpsc::Receiver<ReloadRequest>) {
-        let (sender, receiver) = mpsc::channel(QUEUE_SIZE);
+        let (sender, receiver) = mpsc::channel(MAX_WAITING);
         (Self(sender), receiver)
     }
 

@@ -22,12 +22,10 @@ const PAGE_POLICY: &str = "default-src 'none'; style-src 'self'; script-src 'sel
 
 pub(super) type Response = hyper::Response<ResponseBody>;
 
-/// The metrics.
 pub(super) fn metrics(content_type: &'static str, body: EncodedText) -> Response {
     with_header(encoded(content_type, body), VARY, "Accept, Accept-Encoding")
 }
 
-/// JSON.
 pub(super) fn json(body: EncodedText) -> Response {
     encoded(JSON, body)
 }

@@ -43,7 +43,6 @@ const FIXED: [(&str, Route<'static>); 9] = [
     ("/favicon.ico", Route::Asset(response::SVG, page::ICON)),
 ];
 
-/// The prefix of the path of one lease as JSON.
 const LEASE_PREFIX: &str = "/api/v1/leases/";
 
 impl<'a> Route<'a> {

@@ -61,7 +61,6 @@ pub struct Router<C> {
     pub(super) render_pool: RenderPool,
 }
 
-/// A request for a resource.
 struct ResourceRequest<'a> {
     resource: Resource<'a>,
     headers: &'a HeaderMap,
@@ -91,7 +90,6 @@ impl<C: Content> Router<C> {
         Self { reloader: Some(reloader), ..self }
     }
 
-    /// Whether this is the path of a probe.
     pub(super) fn is_probe(&self, path: &str) -> bool {
         self.settings.probes && matches!(Route::of(path, &self.settings.telemetry_path), Some(Route::Probe(_)))
     }
@@ -275,7 +273,6 @@ impl<C: Content> Router<C> {
     }
 }
 
-/// Why a resource cannot be served.
 #[derive(Clone, Copy, Debug)]
 enum RequestError {
     Busy,

@@ -7,10 +7,19 @@ use tracing::{debug, error, info, warn};
 use tracing_subscriber::layer::SubscriberExt;
 
 use super::layer::LogLayer;
-use super::{Format, Level, OPERATION};
+use super::{Format, Level, OPERATION, PERIOD};
 use crate::expose::is_invisible;
 
 mod reader;
+
+/// A subscriber that logs to this writer.
+pub(crate) fn to<W: Write + Send + 'static>(
+    writer: W,
+    level: Level,
+    format: Format,
+) -> impl tracing::Subscriber + Send + Sync {
+    tracing_subscriber::registry().with(LogLayer::new(writer, level, format, PERIOD))
+}
 
 /// Sends each write to a channel.
 struct Sent(Sender<String>);
@@ -30,7 +39,7 @@ impl Write for Sent {
 fn written(level: Level, format: Format, act: impl FnOnce()) -> Vec<String> {
     let (sender, receiver) = channel();
     // Dropping the subscriber ends the channel.
-    tracing::subscriber::with_default(super::to(Sent(sender), level, format), act);
+    tracing::subscriber::with_default(to(Sent(sender), level, format), act);
     receiver.try_iter().collect()
 }
 
@@ -204,7 +213,7 @@ fn a_repeated_event_is_logged_once_unless_it_reports_an_operation() {
 #[test]
 fn a_held_line_is_written_without_further_events() {
     let (sender, receiver) = channel();
-    let log = LogLayer::with_period(Sent(sender), Level::Info, Format::Logfmt, Duration::from_millis(20));
+    let log = LogLayer::new(Sent(sender), Level::Info, Format::Logfmt, Duration::from_millis(20));
     tracing::subscriber::with_default(tracing_subscriber::registry().with(log), || {
         for number in 0..3_u64 {
             warn!(source = "a", "bad");
@@ -229,7 +238,7 @@ fn a_held_line_is_written_without_further_events() {
 #[test]
 fn held_lines_are_written_at_the_end() {
     let (sender, receiver) = channel();
-    let log = LogLayer::new(Sent(sender), Level::Info, Format::Logfmt);
+    let log = LogLayer::new(Sent(sender), Level::Info, Format::Logfmt, PERIOD);
     tracing::subscriber::with_default(tracing_subscriber::registry().with(log.clone()), || {
         (0..4).for_each(|_| warn!(source = "a", "bad"));
     });

@@ -10,7 +10,6 @@ use crate::diagnostic::QuotedValue;
 const CURVES: [(&str, NamedGroup); 3] =
     [("CurveP256", NamedGroup::secp256r1), ("CurveP384", NamedGroup::secp384r1), ("X25519", NamedGroup::X25519)];
 
-/// The versions from `min_version` to `max_version`.
 pub(super) fn versions(tls: &RawTls, problems: &mut Problems) -> Vec<&'static SupportedProtocolVersion> {
     let min = parse_version("min_version", &tls.min_version, problems).unwrap_or(&version::TLS12);
     let max = parse_version("max_version", &tls.max_version, problems).unwrap_or(&version::TLS13);

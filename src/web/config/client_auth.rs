@@ -54,7 +54,6 @@ impl ClientAuth {
 pub(super) enum ClientRoots {
     /// The certificates of the configuration. Each of them is also accepted itself.
     Configured(Vec<CertificateDer<'static>>),
-    /// The authorities that the system trusts.
     System(Vec<CertificateDer<'static>>),
 }
 

@@ -21,7 +21,6 @@ pub(super) struct Pem {
     pub(super) bytes: Vec<u8>,
 }
 
-/// A problem was found and noted.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Noted;
 
@@ -59,7 +58,6 @@ impl PemReader<'_> {
 }
 
 impl Pem {
-    /// The certificates, at least one.
     pub(super) fn certificates(&self) -> Result<Vec<CertificateDer<'static>>, Problem> {
         let certificates: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(&self.bytes).collect();
         match certificates {

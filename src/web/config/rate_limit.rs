@@ -52,7 +52,6 @@ pub(in crate::web) struct TokenBucket {
 }
 
 impl TokenBucket {
-    /// A full bucket.
     pub(in crate::web) const fn new(limit: RateLimit) -> Self {
         Self { limit, full_at: Duration::ZERO }
     }

@@ -8,7 +8,6 @@ use super::problem::{Problem, Problems};
 use crate::diagnostic::QuotedValue;
 use crate::yaml::{self, Unreadable};
 
-/// A text with its line.
 pub(super) type Text = Spanned<String>;
 
 /// Keys of other configuration files that users write here, and the hint for each.

@@ -23,7 +23,6 @@ use super::warning::Warning;
 use crate::diagnostic::QuotedValue;
 use crate::file::{TIMEOUT, escaped, world_accessible};
 
-/// TLS as configured.
 pub(in crate::web) struct Tls {
     pub(in crate::web) acceptor: TlsAcceptor,
     /// A digest of all settings but the exporter's own certificate: of who may connect, and how.

@@ -54,7 +54,6 @@ impl FileReader {
         Self { pipes: Arc::clone(&snapshot.pipes), ..Self::default() }
     }
 
-    /// Reads a whole file.
     pub(super) fn read(&mut self, path: &Path) -> Result<Vec<u8>, FileError> {
         // The stamp is taken before the content, so that a change in between is detected later.
         let stamp = FileStamp::of(path);
@@ -97,7 +96,6 @@ impl FilesSnapshot {
         self.is_reliable && self.stamps.iter().all(|(path, stamp)| FileStamp::of(path) == *stamp)
     }
 
-    /// Whether both snapshots have the same content.
     pub(super) fn has_content_of(&self, other: &Self) -> bool {
         self.digest == other.digest
     }

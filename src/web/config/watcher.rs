@@ -53,7 +53,6 @@ struct WatcherState {
 #[derive(Debug)]
 struct RejectedFiles {
     error: WebConfigError,
-    /// When the error was last logged.
     logged: Duration,
 }
 

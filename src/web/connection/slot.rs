@@ -35,7 +35,6 @@ enum ConnectionState {
 }
 
 impl ConnectionSlot {
-    /// Waits for a slot for a new connection.
     pub(in crate::web) async fn acquire(limiter: &Arc<ConnectionLimiter>, peer: Peer) -> Arc<Self> {
         let (permit, id) = limiter.acquire().await;
         let (limiter, state, close) = (Arc::clone(limiter), Mutex::new(ConnectionState::New), CancellationToken::new());
@@ -73,7 +72,6 @@ impl ConnectionSlot {
         }
     }
 
-    /// Records that a request was read.
     pub(in crate::web) fn record_request(&self) {
         self.set(&mut self.state(), ConnectionState::Responding);
     }
@@ -120,7 +118,6 @@ impl Drop for ConnectionSlot {
 pub(in crate::web) struct SendGuard {
     pub(in crate::web) slot: Arc<ConnectionSlot>,
     pub(in crate::web) grant: Option<ResponseGrant>,
-    /// Whether the request was accepted.
     pub(in crate::web) accepted: bool,
 }
 
