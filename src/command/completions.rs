@@ -41,7 +41,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
         Shell::Fish => script.extend_from_slice((FISH.to_owned() + &fish_values(&command)).as_bytes()),
         _ => {}
     }
-    print(&script)?;
+    print(script)?;
     Ok(Exit::Ok)
 }
 

@@ -1,4 +1,4 @@
-//! Files with secrets to which more users have rights than need them.
+//! Secret files that users other than the owner and group can access.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -8,10 +8,10 @@ use std::time::Duration;
 use crate::config::Config;
 use crate::file::{escaped, world_accessible};
 
-/// How long looking at all of them may take. Nothing depends on it.
+/// The time limit for checking all files. Files that are not checked in time are not reported.
 const TIMEOUT: Duration = Duration::from_secs(1);
 
-/// A file with a secret to which others than its owner and group have rights.
+/// A secret file that users other than its owner and group can access.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct ExposedSecret {
     key: &'static str,

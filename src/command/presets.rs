@@ -66,7 +66,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
         None => list(),
         Some(preset) => description::of(&filled(preset, &arguments.parameters)?, &read(preset, arguments.store)?),
     };
-    print(&text)?;
+    print(text)?;
     Ok(Exit::Ok)
 }
 

@@ -88,7 +88,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     let config = sources::load_config(sources::required(arguments.config_file.as_deref())?)?;
     let observer = sources::temporary_observer(&config)?;
     match arguments.watch {
-        Some(every) => block_on(watch::watch(&observer, every, is_full_screen))?,
+        Some(every) => block_on(watch::run(&observer, every, is_full_screen))?,
         None => {
             let readings = block_on(readings::read_once(&observer))?;
             let snapshots: Vec<_> = readings.iter().map(|reading| &*reading.snapshot).collect();

@@ -29,7 +29,7 @@ use crate::observer::{CachedReading, Observer};
 const SLOW: Duration = Duration::from_secs(1);
 
 /// Draws a table on the terminal, or prints changes, until a signal or until the reader closes the pipe.
-pub(super) async fn watch(observer: &Observer, every: Duration, is_full_screen: bool) -> Result<Exit, Failure> {
+pub(super) async fn run(observer: &Observer, every: Duration, is_full_screen: bool) -> Result<Exit, Failure> {
     let (signals, stop) = (Signals::with(&[])?, CancellationToken::new());
     let watch = async {
         if is_full_screen {
@@ -56,7 +56,7 @@ async fn print_until(observer: &Observer, every: Duration, stop: &CancellationTo
             let lines = logs[event.source].update(snapshot, &time());
             let text: String = lines.into_iter().map(|line| line + "\n").collect();
             // Without changes nothing is printed for hours, so the pipe is checked as well.
-            if (!text.is_empty() && print(&text)? == Pipe::Closed) || is_pipe_closed() {
+            if (!text.is_empty() && print(text)? == Pipe::Closed) || is_pipe_closed() {
                 return Ok(sources.exit_code());
             }
         }
@@ -76,7 +76,9 @@ async fn draw_until(observer: &Observer, every: Duration, stop: &CancellationTok
     let mut suspended = signals::stream(SignalKind::from_raw(Signal::TSTP.as_raw()))?;
     let mut ticks = interval(SLOW);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
-    let (mut view, mut sources) = (TableView::new(every), SourceReadings::new(observer));
+    let (screen, colour) = (Screen::new(stdout()), supports_colour(&stdout()));
+    let mut view = TableView { screen, last_frame: Vec::new(), every, colour };
+    let mut sources = SourceReadings::new(observer);
     let mut events = read_sources(observer, Some(every));
     while !stop.is_cancelled() {
         let changed = tokio::select! {
@@ -108,10 +110,6 @@ struct TableView {
 }
 
 impl TableView {
-    fn new(every: Duration) -> Self {
-        Self { screen: Screen::new(stdout()), last_frame: Vec::new(), every, colour: supports_colour(&stdout()) }
-    }
-
     fn draw(&mut self, sources: &SourceReadings) -> Result<Pipe, Failure> {
         let snapshots = sources.snapshots();
         let pending = sources.pending();
@@ -125,7 +123,7 @@ impl TableView {
     fn leave(mut self) -> Result<(), Failure> {
         write_result(self.screen.leave())?;
         let text: String = self.last_frame.iter().map(|line| format!("{line}\n")).collect();
-        print(&text).map(drop)
+        print(text).map(drop)
     }
 }
 
