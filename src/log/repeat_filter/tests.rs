@@ -94,7 +94,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 500, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn every_event_is_said_or_counted_the_last_comes_out_in_time_and_none_is_said_too_often(
+    fn every_line_is_written_or_counted_the_last_in_time_and_none_too_often(
         events in proptest::collection::vec((0_u64..20_000, 0_usize..3, 0_usize..4), 1..200)
     ) {
         let mut repeats = RepeatFilter::new(MINUTE);

@@ -22,9 +22,9 @@ pub(crate) fn to<W: Write + Send + 'static>(
 }
 
 /// Sends each write to a channel.
-struct Sent(Sender<String>);
+struct ChannelWriter(Sender<String>);
 
-impl Write for Sent {
+impl Write for ChannelWriter {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.0.send(String::from_utf8(bytes.to_vec()).unwrap()).unwrap();
         Ok(bytes.len())
@@ -39,7 +39,7 @@ impl Write for Sent {
 fn written(level: Level, format: Format, act: impl FnOnce()) -> Vec<String> {
     let (sender, receiver) = channel();
     // Dropping the subscriber ends the channel.
-    tracing::subscriber::with_default(to(Sent(sender), level, format), act);
+    tracing::subscriber::with_default(to(ChannelWriter(sender), level, format), act);
     receiver.try_iter().collect()
 }
 
@@ -59,15 +59,15 @@ fn of_json(line: &str) -> serde_json::Map<String, serde_json::Value> {
 }
 
 /// Logs a text in every kind of field.
-fn say(text: &str) {
+fn log_text(text: &str) {
     let error = io::Error::other(text.to_owned());
     warn!(text, shown = %text, debug = ?text, error = &error as &dyn std::error::Error, "{text}");
 }
 
 fn holds_of_any_text(text: &str) {
     let expected = shown(text);
-    let logfmt = line(Format::Logfmt, || say(text));
-    let json = line(Format::Json, || say(text));
+    let logfmt = line(Format::Logfmt, || log_text(text));
+    let json = line(Format::Json, || log_text(text));
     for line in [&logfmt, &json] {
         assert_eq!(line.matches('\n').count(), 1);
         let body = line.strip_suffix('\n').unwrap();
@@ -213,7 +213,7 @@ fn a_repeated_event_is_logged_once_unless_it_reports_an_operation() {
 #[test]
 fn a_held_line_is_written_without_further_events() {
     let (sender, receiver) = channel();
-    let log = LogLayer::new(Sent(sender), Level::Info, Format::Logfmt, Duration::from_millis(20));
+    let log = LogLayer::new(ChannelWriter(sender), Level::Info, Format::Logfmt, Duration::from_millis(20));
     tracing::subscriber::with_default(tracing_subscriber::registry().with(log), || {
         for number in 0..3_u64 {
             warn!(source = "a", "bad");
@@ -238,7 +238,7 @@ fn a_held_line_is_written_without_further_events() {
 #[test]
 fn held_lines_are_written_at_the_end() {
     let (sender, receiver) = channel();
-    let log = LogLayer::new(Sent(sender), Level::Info, Format::Logfmt, PERIOD);
+    let log = LogLayer::new(ChannelWriter(sender), Level::Info, Format::Logfmt, PERIOD);
     tracing::subscriber::with_default(tracing_subscriber::registry().with(log.clone()), || {
         (0..4).for_each(|_| warn!(source = "a", "bad"));
     });

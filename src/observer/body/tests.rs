@@ -101,7 +101,7 @@ async fn plain_text_of_many_leases_is_written_as_it_is_sent_and_keeps_its_readin
 }
 
 #[tokio::test]
-async fn sources_whose_json_was_compressed_once_make_any_document_that_is_asked_for() {
+async fn json_that_was_compressed_once_makes_the_document_of_any_selection() {
     let all: Vec<_> = snapshots::all().into_iter().chain([snapshots::many(500)]).map(reading).collect();
     let body = json(&all, Encoding::Gzip).await.unwrap();
     let longest = |body: &EncodedText| {

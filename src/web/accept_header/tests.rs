@@ -13,7 +13,7 @@ fn of(lines: &[&[u8]]) -> Option<Vec<Member>> {
     members(&headers, &ACCEPT)
 }
 
-fn said(lines: &[&str]) -> Vec<String> {
+fn parsed(lines: &[&str]) -> Vec<String> {
     let lines: Vec<_> = lines.iter().map(|line| line.as_bytes()).collect();
     let members = of(&lines).unwrap();
     members.iter().map(|Member { name, parameters, quality }| format!("{name} {parameters:?} {quality}")).collect()
@@ -23,11 +23,11 @@ fn said(lines: &[&str]) -> Vec<String> {
 fn a_list_is_parsed_into_members_with_parameters_and_quality() {
     assert_eq!(of(&[]), None);
     assert_eq!(of(&[b""]), Some(Vec::new()));
-    assert_eq!(said(&["gzip"]), ["gzip [] 1000"]);
-    assert_eq!(said(&[" GZip ; Q=0.5 ,, x;a=B ;c"]), ["gzip [] 500", "x [(\"a\", \"B\")] 1000"]);
-    assert_eq!(said(&["a;q=1;level=3", "b"]), ["a [] 1000", "b [] 1000"]);
-    assert_eq!(said(&[r#"a;b="x,y;\"z";q=0.1,c"#]), [r#"a [("b", "x,y;\"z")] 100"#, "c [] 1000"]);
-    assert_eq!(said(&[r#"a;b="never ends, c;q=0"#]), [r#"a [("b", "\"never ends, c;q=0")] 1000"#]);
+    assert_eq!(parsed(&["gzip"]), ["gzip [] 1000"]);
+    assert_eq!(parsed(&[" GZip ; Q=0.5 ,, x;a=B ;c"]), ["gzip [] 500", "x [(\"a\", \"B\")] 1000"]);
+    assert_eq!(parsed(&["a;q=1;level=3", "b"]), ["a [] 1000", "b [] 1000"]);
+    assert_eq!(parsed(&[r#"a;b="x,y;\"z";q=0.1,c"#]), [r#"a [("b", "x,y;\"z")] 100"#, "c [] 1000"]);
+    assert_eq!(parsed(&[r#"a;b="never ends, c;q=0"#]), [r#"a [("b", "\"never ends, c;q=0")] 1000"#]);
 }
 
 #[test]
@@ -64,12 +64,12 @@ fn a_member_with_an_invalid_quality_is_left_out() {
     ] {
         assert_eq!(parse_quality(text), quality, "{text:?}");
     }
-    assert_eq!(said(&["a;q=x,b;q=\"0.3\""]), ["b [] 300"]);
+    assert_eq!(parsed(&["a;q=x,b;q=\"0.3\""]), ["b [] 300"]);
 }
 
 proptest! {
     #[test]
-    fn whatever_is_sent_is_taken_without_a_panic(lines in proptest::collection::vec(proptest::collection::vec(any::<u8>(), 0..80), 0..4)) {
+    fn any_header_is_parsed_without_a_panic(lines in proptest::collection::vec(proptest::collection::vec(any::<u8>(), 0..80), 0..4)) {
         let lines: Vec<Vec<u8>> =
             lines.into_iter().map(|line| line.into_iter().filter(|&byte| byte >= 32 && byte != 127).collect()).collect();
         let lines: Vec<&[u8]> = lines.iter().map(Vec::as_slice).collect();

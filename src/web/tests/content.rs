@@ -20,44 +20,44 @@ use crate::web::Content;
 pub(super) struct Fake {
     metrics: Vec<Bytes>,
     /// Whether each request gets a copy of the metrics, as after a new reading.
-    anew: bool,
+    copies: bool,
     panics: bool,
     /// Each request for metrics adds a permit to the first, and waits for a permit of the second.
     gate: Option<(Arc<Semaphore>, Arc<Semaphore>)>,
     /// Requests for readings add a permit and never complete.
-    looked: Option<Arc<Semaphore>>,
+    reading_calls: Option<Arc<Semaphore>>,
     /// The time limit of the last request.
-    pub(super) allowed: Arc<Mutex<Option<Duration>>>,
+    pub(super) time_limit: Arc<Mutex<Option<Duration>>>,
     /// The parameters of the last scrape.
     pub(super) last: Arc<Mutex<Option<(SourceSelection, Format, Encoding)>>>,
 }
 
 impl Fake {
-    pub(super) fn giving(metrics: Vec<Bytes>) -> Self {
+    pub(super) fn with_metrics(metrics: Vec<Bytes>) -> Self {
         Self {
             metrics,
-            anew: false,
+            copies: false,
             panics: false,
             gate: None,
-            looked: None,
-            allowed: Arc::default(),
+            reading_calls: None,
+            time_limit: Arc::default(),
             last: Arc::default(),
         }
     }
 
     pub(super) fn plain() -> Self {
-        Self::giving(vec![Bytes::from_static(b"a 1\n"), Bytes::new(), Bytes::from_static(b"b 2\n")])
+        Self::with_metrics(vec![Bytes::from_static(b"a 1\n"), Bytes::new(), Bytes::from_static(b"b 2\n")])
     }
 
     /// Metrics of this many chunks of this many bytes, copied for each request.
-    pub(super) fn giving_anew(pieces: usize, bytes: usize) -> Self {
-        Self { anew: true, ..Self::giving(vec![Bytes::from(vec![b'x'; bytes]); pieces]) }
+    pub(super) fn with_copied_metrics(pieces: usize, bytes: usize) -> Self {
+        Self { copies: true, ..Self::with_metrics(vec![Bytes::from(vec![b'x'; bytes]); pieces]) }
     }
 
     /// Content whose `readings` never completes; the semaphore gets a permit for each call.
-    pub(super) fn looking() -> (Self, Arc<Semaphore>) {
-        let looked = Arc::new(Semaphore::new(0));
-        (Self { looked: Some(Arc::clone(&looked)), ..Self::plain() }, looked)
+    pub(super) fn with_pending_readings() -> (Self, Arc<Semaphore>) {
+        let reading_calls = Arc::new(Semaphore::new(0));
+        (Self { reading_calls: Some(Arc::clone(&reading_calls)), ..Self::plain() }, reading_calls)
     }
 
     pub(super) fn panicking() -> Self {
@@ -65,7 +65,7 @@ impl Fake {
     }
 
     /// Content whose `metrics` blocks; the first semaphore gets a permit for each call, and each permit of the second completes one.
-    pub(super) fn waiting() -> (Self, Arc<Semaphore>, Arc<Semaphore>) {
+    pub(super) fn with_blocked_metrics() -> (Self, Arc<Semaphore>, Arc<Semaphore>) {
         let (entered, go) = (Arc::new(Semaphore::new(0)), Arc::new(Semaphore::new(0)));
         let gate = Some((Arc::clone(&entered), Arc::clone(&go)));
         (Self { gate, ..Self::plain() }, entered, go)
@@ -89,7 +89,7 @@ impl Content for Fake {
         encoding: Encoding,
         deadline: Instant,
     ) -> Result<EncodedText, NotConfigured> {
-        *self.allowed.lock().unwrap() = Some(deadline - Instant::now());
+        *self.time_limit.lock().unwrap() = Some(deadline - Instant::now());
         assert!(!self.panics, "as asked for");
         if let Some((entered, go)) = &self.gate {
             entered.add_permits(1);
@@ -103,7 +103,7 @@ impl Content for Fake {
         *self.last.lock().unwrap() = Some((sources, format, encoding));
         match encoding {
             Encoding::GzipRequired => Ok(EncodedText::Gzip(gzip::stream([], &self.metrics).unwrap())),
-            Encoding::Gzip | Encoding::Identity if self.anew => {
+            Encoding::Gzip | Encoding::Identity if self.copies => {
                 Ok(EncodedText::Plain(self.metrics.iter().map(|piece| Bytes::copy_from_slice(piece)).collect()))
             }
             Encoding::Gzip | Encoding::Identity => Ok(EncodedText::Plain(self.metrics.clone())),
@@ -115,8 +115,8 @@ impl Content for Fake {
         sources: SourceSelection,
         _deadline: Instant,
     ) -> Result<Vec<Arc<CachedReading>>, NotConfigured> {
-        if let Some(looked) = &self.looked {
-            looked.add_permits(1);
+        if let Some(reading_calls) = &self.reading_calls {
+            reading_calls.add_permits(1);
             std::future::pending::<()>().await;
         }
         let (history, at) = (History::default(), Duration::ZERO);

@@ -26,7 +26,7 @@ async fn a_client_that_sends_nothing_is_disconnected() {
 async fn a_client_that_reads_nothing_is_disconnected() {
     let answer = vec![Bytes::from(vec![b'x'; 1 << 20]); 64];
     let limits = Limits { connections: 1, write: SHORT, ..Limits::default() };
-    let server = Server::start(Fake::giving(answer), Settings::default(), limits).await;
+    let server = Server::start(Fake::with_metrics(answer), Settings::default(), limits).await;
     let mut client = Client::connect(server.address);
     client.send(GET);
     // The only slot is free after the first client is disconnected.
@@ -38,7 +38,7 @@ async fn a_client_that_reads_nothing_is_disconnected() {
 async fn a_large_response_in_many_chunks_arrives_whole() {
     let pieces = (0..1_000).map(|piece| Bytes::from(format!("{piece:099}\n").repeat(100))).collect::<Vec<_>>();
     let whole: String = pieces.iter().map(|piece| String::from_utf8_lossy(piece)).collect();
-    let server = Server::with(Fake::giving(pieces)).await;
+    let server = Server::with(Fake::with_metrics(pieces)).await;
     let answer = ask(server.address, "GET", "/metrics").await;
     assert_eq!(answer.header("content-length"), Some("10000000"));
     assert!(answer.body == whole);
@@ -57,7 +57,7 @@ async fn when_all_slots_are_in_use_an_idle_connection_is_closed() {
 
 #[tokio::test]
 async fn a_connection_with_a_running_request_is_not_closed_for_another() {
-    let (content, entered, go) = Fake::waiting();
+    let (content, entered, go) = Fake::with_blocked_metrics();
     let limits = Limits { connections: 1, ..Limits::default() };
     let server = Server::start(content, Settings::default(), limits).await;
     let mut first = Client::connect(server.address);
@@ -75,7 +75,7 @@ async fn a_connection_with_a_running_request_is_not_closed_for_another() {
 
 #[tokio::test]
 async fn requests_above_the_limit_are_rejected_and_health_is_not_limited() {
-    let (content, entered, go) = Fake::waiting();
+    let (content, entered, go) = Fake::with_blocked_metrics();
     let settings = Settings { max_requests: 1, ..Settings::default() };
     let server = Server::start(content, settings, Limits::default()).await;
     let mut first = Client::connect(server.address);
@@ -96,7 +96,7 @@ async fn clients_that_never_read_do_not_block_other_clients() {
     const MOST: usize = 3;
     let answer = vec![Bytes::from(vec![b'x'; 1 << 20]); 64];
     let settings = Settings { max_requests: MOST, ..Settings::default() };
-    let server = Server::start(Fake::giving(answer), settings, Limits::default()).await;
+    let server = Server::start(Fake::with_metrics(answer), settings, Limits::default()).await;
     let mut stuck = Vec::new();
     for _ in 0..MOST {
         let mut client = Client::connect(server.address);
@@ -113,7 +113,7 @@ async fn clients_that_never_read_do_not_block_other_clients() {
 
 #[tokio::test]
 async fn a_client_that_disconnects_releases_its_permit() {
-    let (content, entered, go) = Fake::waiting();
+    let (content, entered, go) = Fake::with_blocked_metrics();
     let settings = Settings { max_requests: 1, ..Settings::default() };
     let server = Server::start(content, settings, Limits::default()).await;
     let mut first = Client::connect(server.address);
@@ -161,7 +161,7 @@ async fn a_panic_ends_only_its_own_connection() {
 
 #[tokio::test]
 async fn shutdown_lets_a_request_finish_and_accepts_no_new_one() {
-    let (content, entered, go) = Fake::waiting();
+    let (content, entered, go) = Fake::with_blocked_metrics();
     let mut server = Server::with(content).await;
     let idle = Client::connect(server.address);
     let mut client = Client::connect(server.address);
@@ -217,7 +217,7 @@ async fn a_connection_frees_its_slot_at_once_after_its_response() {
 #[tokio::test]
 async fn clients_that_read_nothing_delay_others_only_briefly() {
     let limits = Limits { response_bytes: 0, ..Limits::default() };
-    let server = Server::start(Fake::giving_anew(64, 1 << 20), Settings::default(), limits).await;
+    let server = Server::start(Fake::with_copied_metrics(64, 1 << 20), Settings::default(), limits).await;
     let mut stuck = Vec::new();
     for _ in 0..4 {
         let mut client = Client::connect(server.address);
@@ -243,7 +243,7 @@ async fn slow_readers_are_never_disconnected_however_many_there_are() {
     // `connection::stream` tests the same of a client that reads only just in time.
     let stall = Duration::from_secs(1);
     let limits = Limits { response_bytes: 0, stall, ..Limits::default() };
-    let server = Server::start(Fake::giving_anew(16, 1 << 20), Settings::default(), limits).await;
+    let server = Server::start(Fake::with_copied_metrics(16, 1 << 20), Settings::default(), limits).await;
     let mut slow = Client::connect(server.address);
     slow.send(GET);
     let slow = tokio::task::spawn_blocking(move || slow.read_slowly(512 * 1024, stall / 20));
@@ -258,7 +258,7 @@ async fn slow_readers_are_never_disconnected_however_many_there_are() {
 #[tokio::test]
 async fn a_request_that_waits_beyond_its_timeout_is_rejected() {
     let limits = Limits { response_bytes: 0, ..Limits::default() };
-    let server = Server::start(Fake::giving_anew(64, 1 << 20), Settings::default(), limits).await;
+    let server = Server::start(Fake::with_copied_metrics(64, 1 << 20), Settings::default(), limits).await;
     let mut stuck = Vec::new();
     for _ in 0..2 {
         let mut client = Client::connect(server.address);
@@ -276,7 +276,7 @@ async fn a_request_that_waits_beyond_its_timeout_is_rejected() {
 
 #[tokio::test]
 async fn shutdown_aborts_a_request_that_does_not_finish() {
-    let (content, entered, _go) = Fake::waiting();
+    let (content, entered, _go) = Fake::with_blocked_metrics();
     let limits = Limits { drain: SHORT, ..Limits::default() };
     let mut server = Server::start(content, Settings::default(), limits).await;
     let mut client = Client::connect(server.address);

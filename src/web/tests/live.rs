@@ -39,7 +39,7 @@ async fn if_none_match_gives_304_in_every_encoding() {
 
 #[tokio::test]
 async fn the_fragment_has_its_own_request_limit_and_rejects_a_removed_user() {
-    let (content, waits) = Fake::looking();
+    let (content, waits) = Fake::with_pending_readings();
     let settings = Settings { max_requests: 1, ..Settings::default() };
     let server = Server::start(content, settings, Limits::default()).await;
     let mut client = super::client::Client::connect(server.address);

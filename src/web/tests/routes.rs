@@ -64,7 +64,7 @@ async fn head_has_the_headers_of_get_and_no_body() {
 
 #[tokio::test]
 async fn head_reads_no_source_unless_the_status_depends_on_it() {
-    let (content, looks) = Fake::looking();
+    let (content, looks) = Fake::with_pending_readings();
     let last = Arc::clone(&content.last);
     let server = Server::start(content, Settings { max_requests: 1, ..Settings::default() }, Limits::default()).await;
     for path in ["/metrics", "/", "/api/v1/leases?source=documents"] {
@@ -149,12 +149,12 @@ async fn a_connection_serves_one_request_after_the_other() {
 #[tokio::test]
 async fn the_scrape_timeout_limits_the_read_of_sources() {
     let content = Fake::plain();
-    let allowed = Arc::clone(&content.allowed);
+    let time_limit = Arc::clone(&content.time_limit);
     let server = Server::with(content).await;
     let head = "GET /metrics HTTP/1.1\r\nHost: test\r\nConnection: close\r\n";
     for (header, most) in [("", 10.0), ("X-Prometheus-Scrape-Timeout-Seconds: 3\r\n", 2.5)] {
         request(server.address, &format!("{head}{header}\r\n")).await;
-        let allowed = allowed.lock().unwrap().unwrap().as_secs_f64();
-        assert!(allowed <= most && allowed > most - 0.4, "{header:?}: {allowed}");
+        let time_limit = time_limit.lock().unwrap().unwrap().as_secs_f64();
+        assert!(time_limit <= most && time_limit > most - 0.4, "{header:?}: {time_limit}");
     }
 }

@@ -49,7 +49,7 @@ async fn while_a_check_hangs_it_blocks_one_thread_and_requests_wait_only_once() 
     ended.changed().await.unwrap();
     std::fs::write(folder.path().join("web.yml"), "rate_limit: {interval: 1s, burst: 1}\n").unwrap();
     stale(&watched);
-    assert!(watched.current().await.rate_limit.is_some(), "the next look is a look");
+    assert!(watched.current().await.rate_limit.is_some(), "the next check reads the file");
 }
 
 #[tokio::test]
@@ -66,11 +66,11 @@ async fn a_change_is_in_effect_for_the_next_request() {
 }
 
 #[tokio::test]
-async fn after_a_check_that_panics_there_is_another() {
+async fn after_a_check_that_panics_the_next_one_runs() {
     let folder = tempfile::tempdir().unwrap();
     let watched = watched(folder.path(), "");
     let began = clock::monotonic();
-    watched.current_after(|_| panic!("as asked for")).await;
+    watched.current_after(|_| panic!("on purpose")).await;
     assert!(clock::monotonic() - began < CHECK_TIMEOUT, "nobody waits for what is over");
     std::fs::write(folder.path().join("web.yml"), "rate_limit: {interval: 1s, burst: 1}\n").unwrap();
     stale(&watched);
@@ -213,17 +213,17 @@ fn a_pipe_is_read_once_and_its_content_is_kept_until_another_file_replaces_it() 
 fn an_invalid_file_is_logged_again_until_it_is_fixed() {
     let folder = folder();
     let watched = watched(folder.path(), HEADERS);
-    let said = || watched.state().rejected.as_ref().map(|rejected| rejected.logged);
+    let logged = || watched.state().rejected.as_ref().map(|rejected| rejected.logged);
     changed(&watched, "nonsense: 1\n").unwrap();
-    let first = said().unwrap();
+    let first = logged().unwrap();
     watched.log_rejection_again(REMINDER_INTERVAL);
-    assert_eq!(said(), Some(first), "not at each look");
+    assert_eq!(logged(), Some(first), "not at each check");
     watched.state().rejected.as_mut().unwrap().logged = Duration::ZERO;
     watched.log_rejection_again(clock::monotonic());
-    assert!(said() >= Some(first), "it was said so long ago");
+    assert!(logged() >= Some(first), "the last time is long ago");
     assert_eq!(changed(&watched, HEADERS), None);
     watched.log_rejection_again(Duration::ZERO);
-    assert_eq!(said(), None);
+    assert_eq!(logged(), None);
 }
 
 #[tokio::test]

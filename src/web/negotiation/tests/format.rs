@@ -105,7 +105,7 @@ fn the_content_type_repeats_the_escaping_parameter() {
 
 proptest! {
     #[test]
-    fn whatever_is_sent_gets_a_format_and_its_own_type(accept in "[ -~]{0,120}") {
+    fn any_header_gets_a_format_with_its_media_type(accept in "[ -~]{0,120}") {
         let (format, content_type) = of(Some(&accept));
         prop_assert!(content_type.starts_with(format.content_type()));
     }
@@ -127,7 +127,7 @@ proptest! {
     }
 
     #[test]
-    fn what_else_is_accepted_changes_nothing(others in proptest::collection::vec("(image|application|text)/[a-d]{3}(;q=0\\.[0-9])?", 0..5)) {
+    fn other_accepted_types_change_nothing(others in proptest::collection::vec("(image|application|text)/[a-d]{3}(;q=0\\.[0-9])?", 0..5)) {
         let accept = [others, vec!["application/openmetrics-text;q=0.3,text/plain;q=0.2".to_owned()]].concat().join(",");
         prop_assert_eq!(format(&accept), Format::OpenMetrics);
     }
