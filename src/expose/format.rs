@@ -1,12 +1,8 @@
 //! The two text formats of the metrics. They differ in the header of a family and in the end of the text.
 //!
-//! Sample lines are the same bytes in both formats. A reading is therefore rendered once, and Prometheus stores the same
-//! series from either format, which rules and dashboards rely on.
-//!
-//! OpenMetrics has the types `info` and `stateset`. A family whose name ends in `_info` is an `info` in OpenMetrics, under
-//! its name without that suffix. State sets are gauges in both formats: OpenMetrics requires that the label of a `stateset`
-//! has the name of the family, as in `lease_state{lease_state="active"}`, and another label than `state` would make other
-//! series than text format 0.0.4 does.
+//! Sample lines are the same bytes in both formats, so that Prometheus stores the same series from either. State sets are
+//! therefore gauges in OpenMetrics too: its `stateset` requires a label with the name of the family, as in
+//! `lease_state{lease_state="active"}`.
 
 /// A text format of metrics.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -84,12 +84,6 @@ fn write_leases(out: &mut Vec<u8>, source: &SourceSnapshot, start: usize) -> ser
     Ok(())
 }
 
-/// The document of all sources with all their leases, in one piece.
-#[must_use]
-pub fn to_vec(snapshots: &[Arc<SourceSnapshot>]) -> Vec<u8> {
-    document_chunks(snapshots.to_vec()).collect::<Vec<_>>().concat()
-}
-
 /// The document of one lease; `None` if the source has no lease of that name.
 ///
 /// # Errors

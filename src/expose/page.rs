@@ -16,7 +16,6 @@ mod source;
 mod timeline;
 mod view;
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -25,7 +24,7 @@ use askama::Template;
 use super::display_name::DisplayName;
 use super::severity::{SEVERITY, StateCounts};
 use crate::history::History;
-use crate::lease::{SourceSnapshot, State};
+use crate::lease::SourceSnapshot;
 use lease_list::LeaseList;
 use lease_page::LeasePage;
 
@@ -112,11 +111,8 @@ struct Page<'a> {
 
 /// The filter form. It is outside of `<main>`, so that an update does not disturb somebody who types.
 struct Form<'a> {
-    states: &'a [State],
-    text: &'a str,
+    filter: &'a Filter,
     sources: Vec<SourceOption<'a>>,
-    is_filtered: bool,
-    ignored: &'a BTreeSet<&'static str>,
 }
 
 struct SourceOption<'a> {
@@ -137,13 +133,7 @@ impl<'a> Form<'a> {
         if !filter.source.is_empty() && !sources.iter().any(|source| source.selected) {
             sources.push(option(&filter.source));
         }
-        Self {
-            states: &filter.states,
-            text: &filter.text,
-            sources,
-            is_filtered: filter.is_restrictive(),
-            ignored: &filter.ignored,
-        }
+        Self { filter, sources }
     }
 }
 

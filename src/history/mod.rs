@@ -1,12 +1,8 @@
 //! The history of one source: the states of its leases over time, and the gaps in which they are not known.
 //!
-//! The history is pure, like the domain, and is fed with each snapshot. A source is read only by a scrape or an open page,
-//! so the state between two readings is known only if they are close together: no further apart than twice the typical
-//! interval. Everything else is a gap: the time between two states, the time without readings, and the time in which the
-//! store could not be read.
-//!
-//! The memory is bounded: [`MAX_CHANGES`] state changes per lease and [`MAX_GAPS`] gaps per source. A reading that changes
-//! no state needs no memory, and copies of a history share what they have in common.
+//! A source is read only by a scrape or an open page, so the state between two readings is known only if they are no further
+//! apart than twice the typical interval. The memory is bounded by [`MAX_CHANGES`] for each lease and [`MAX_GAPS`] for each
+//! source. A reading that changes no state needs no memory.
 
 mod observation_log;
 mod period;

@@ -222,24 +222,20 @@ impl Due {
 
 /// The evidence of one reading of a source.
 #[derive(Debug)]
-pub struct SourceEvidence {
-    /// The evidence on each lease, by name.
-    pub leases: Vec<LeaseEvidence>,
+pub(super) struct SourceEvidence {
+    /// By lease name.
+    pub(super) leases: Vec<LeaseEvidence>,
     /// How many leases had a record, usable or not.
-    pub leases_read: u64,
-    /// The records that were not used.
-    pub rejected: RejectedRecords,
+    pub(super) leases_read: u64,
+    pub(super) rejected: RejectedRecords,
 }
 
-/// The evidence on one lease, with its name.
+/// The evidence on one lease, with the anomalies since the exporter started.
 #[derive(Debug)]
-pub struct LeaseEvidence {
-    /// The lease's name.
-    pub lease: Arc<str>,
-    /// The evidence, or why there is none.
-    pub observation: Observation,
-    /// The anomalies since the exporter started.
-    pub anomalies: AnomalyCounts,
+pub(super) struct LeaseEvidence {
+    pub(super) lease: Arc<str>,
+    pub(super) observation: Observation,
+    pub(super) anomalies: AnomalyCounts,
 }
 
 /// The records that one reading did not use, by fault.

@@ -121,14 +121,11 @@ fn age_of_end(authority: &AuthorityEvidence) -> Age {
 
 /// Whether progress was certainly made after the lease ended, within `stall_after`: a process acts without authority.
 fn has_progress_after_end(evidence: &Evidence, policy: &Policy) -> bool {
-    match evidence.progress {
-        Progress::Made { age: when, .. } => {
-            !when.source.is_clock_error()
-                && when.age.surely_after(age_of_end(&evidence.authority))
-                && when.age.exceeds(policy.stall_after) != Truth::True
-        }
-        Progress::NotReported | Progress::Never | Progress::Incomplete => false,
-    }
+    evidence.progress.age().is_some_and(|last| {
+        !last.source.is_clock_error()
+            && last.age.surely_after(age_of_end(&evidence.authority))
+            && last.age.exceeds(policy.stall_after) != Truth::True
+    })
 }
 
 /// A claim without a holder is normal until its work is overdue.

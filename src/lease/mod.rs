@@ -12,7 +12,7 @@
 //! SourceSnapshot  the Statuses of a source with the Health of the reading
 //! ```
 //!
-//! [`SourceTracker`] relates a reading to the readings before it and knows no policy. [`SourceEvaluator`] owns the tracker
+//! `SourceTracker` relates a reading to the readings before it and knows no policy. [`SourceEvaluator`] owns the tracker
 //! and the policies of a source, and passes the evidence to [`judge()`].
 
 mod age;
@@ -33,8 +33,8 @@ mod tracker;
 pub use age::{Age, ReadInterval, Truth};
 pub use anomaly::AnomalyCounts;
 pub use evidence::{
-    AgeSource, AuthorityEvidence, Due, EventAge, Evidence, Holder, LeaseEvidence, Observation, ObservationFailure,
-    Progress, ProgressEpoch, RejectedRecords, RemainingTtl, SourceEvidence, VacancyCause,
+    AgeSource, AuthorityEvidence, Due, EventAge, Evidence, Holder, Observation, ObservationFailure, Progress,
+    ProgressEpoch, RejectedRecords, RemainingTtl, VacancyCause,
 };
 pub use judge::{Verdict, judge};
 pub use label::{Anomaly, Authority, Column, ProgressState, ReadFailure, Reason, RecordFault, State};
@@ -44,4 +44,3 @@ pub use sentence::{Readable, Sentence};
 pub use snapshot::{Health, SourceSnapshot, Status};
 pub use source_evaluator::SourceEvaluator;
 pub use token::{HolderToken, TokenKey};
-pub use tracker::SourceTracker;

@@ -18,13 +18,13 @@ fn named_in_table(text: &str, heading: &str) -> BTreeSet<String> {
 }
 
 #[test]
-fn the_documents_list_the_metrics_that_there_are() {
+fn the_documents_list_exactly_the_existing_metrics() {
     let there_are = family_names().chain(crate::self_metrics::SelfMetrics::NAMES).map(str::to_owned).collect();
     assert_eq!(named_in_table(&file("docs/metrics.md"), "\n## Families\n"), there_are);
 }
 
 #[test]
-fn the_documents_list_the_states_reasons_and_columns_that_there_are() {
+fn the_documents_list_exactly_the_existing_states_reasons_and_columns() {
     let sets: [(&str, &str, BTreeSet<String>); 3] = [
         ("docs/states.md", "\n## States\n", State::ALL.iter().map(State::to_string).collect()),
         ("docs/states.md", "\n## Reasons\n", Reason::ALL.iter().map(Reason::to_string).collect()),
@@ -53,7 +53,7 @@ fn names_follow_the_conventions() {
 }
 
 #[test]
-fn what_the_exporter_says_of_itself_is_what_it_names() {
+fn the_rendered_self_metrics_are_those_that_are_named() {
     let own = crate::self_metrics::SelfMetrics::new().unwrap();
     own.web_config().unwrap().succeeded(Some(2e9));
     let text = own.text(crate::expose::Format::Text);
@@ -66,7 +66,7 @@ fn what_the_exporter_says_of_itself_is_what_it_names() {
 }
 
 #[test]
-fn every_metric_that_the_documents_name_is_one_that_there_is() {
+fn every_metric_named_in_the_documents_exists() {
     let there_are: BTreeSet<_> =
         family_names().chain(crate::self_metrics::SelfMetrics::NAMES).map(str::to_owned).collect();
     for document in ["README.md", "docs/metrics.md", "docs/http.md", "docs/operating.md", "docs/configuration.md"] {

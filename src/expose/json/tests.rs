@@ -58,6 +58,10 @@ fn snapshots() -> Vec<Arc<SourceSnapshot>> {
     snapshots::all().into_iter().map(Arc::new).collect()
 }
 
+fn to_vec(snapshots: &[Arc<SourceSnapshot>]) -> Vec<u8> {
+    document_chunks(snapshots.to_vec()).collect::<Vec<_>>().concat()
+}
+
 #[test]
 fn the_json_of_every_state() {
     let json = serde_json::to_string_pretty(&Document::of(&snapshots())).unwrap();

@@ -1,6 +1,6 @@
 //! What the person on call should do about a lease, in short. The runbooks under `alerts/` have the details.
 
-use crate::lease::{Alert, Reason};
+use crate::lease::{Alert, Reason, State};
 
 /// What to do about a lease in a state with some reason.
 #[derive(Clone, Copy, Debug)]
@@ -19,101 +19,77 @@ impl Advice {
     /// The advice for a reason; `None` if there is nothing to do.
     #[must_use]
     pub const fn on(reason: Reason) -> Option<Self> {
-        let (runbook, steps): (_, &[_]) = match reason {
+        let steps: &[_] = match reason {
             Reason::Progressing | Reason::NothingDue => return None,
-            Reason::NoProgress | Reason::NeverProgressed => (
-                Alert::WorkStalled,
-                &[
-                    FIND_HOLDER,
-                    "Before anything else save the evidence of why it hangs: a stack or thread dump, its last log lines, the \
+            Reason::NoProgress | Reason::NeverProgressed => &[
+                FIND_HOLDER,
+                "Before anything else save the evidence of why it hangs: a stack or thread dump, its last log lines, the \
                      store\u{2019}s locks. A restart destroys it.",
-                    "End the task that blocks the others, or restart the holder so that another process takes over.",
-                ],
-            ),
-            Reason::WorkStuck => (
-                Alert::WorkStalled,
-                &["Look at the oldest item that is due. Other work moves, so a restart does not help."],
-            ),
-            Reason::Absent | Reason::Released | Reason::Expired => (
-                Alert::NoLeader,
-                &[
-                    "Check that a process that could acquire the lease is running and reaches the store.",
-                    "Its log says why it does not acquire the lease: it is paused, it fails at the start, or its clock is wrong.",
-                ],
-            ),
-            Reason::ProgressWithoutAuthority => (
-                Alert::StateUnknown,
-                &[
-                    FIND_HOLDER,
-                    "Stop the process that works without the lease, and check that the store refuses its writes.",
-                ],
-            ),
-            Reason::EpochRegressed => (
-                Alert::EpochRegressed,
-                &[
-                    "Find out whether the store was restored or recreated. Until the epoch exceeds every earlier epoch, the \
-                     writes of a former holder may be accepted.",
-                ],
-            ),
-            Reason::StoreUnreachable => (
-                Alert::SourceDown,
-                &[
-                    "Check that the store is running and can be reached from here: lease-exporter check --connect tries it.",
-                ],
-            ),
-            Reason::StoreTimeout => (
-                Alert::SourceDown,
-                &[
-                    "Find out what slows the store down, or which lock it waits for. The limit is the source\u{2019}s timeout.",
-                ],
-            ),
-            Reason::StoreRefused => (
-                Alert::SourceDown,
-                &["Check the privileges of the exporter\u{2019}s user: lease-exporter presets NAME prints the grants."],
-            ),
-            Reason::SchemaMismatch => (
-                Alert::SourceDown,
-                &[
-                    "Compare the preset or the query with the existing tables: lease-exporter check --connect says what is \
-                   missing.",
-                ],
-            ),
-            Reason::InvalidRecord => (
-                Alert::StateUnknown,
-                &[
-                    "Correct the record in the store, or the query that reads it. The exporter\u{2019}s log names the column.",
-                ],
-            ),
-            Reason::ClockSkew => (
-                Alert::StateUnknown,
-                &[
-                    "Compare the clocks of the store and of the holder. clock_skew is the largest difference that is allowed.",
-                ],
-            ),
-            Reason::AwaitingFirstProgress => (
-                Alert::StateUnknown,
-                &[
-                    "Wait for as long as stall_after. If the state stays, leaders change before any makes progress: their logs \
-                   say why.",
-                ],
-            ),
-            Reason::DueUnknown => (
-                Alert::StateUnknown,
-                &["Have the source report due work, or set a cadence or work: continuous for the lease."],
-            ),
-            Reason::ProgressNotReported => {
-                (Alert::StateUnknown, &["Have the source report progress. Without it, a stall cannot be detected."])
+                "End the task that blocks the others, or restart the holder so that another process takes over.",
+            ],
+            Reason::WorkStuck => {
+                &["Look at the oldest item that is due. Other work moves, so a restart does not help."]
             }
-            Reason::NotObservedYet | Reason::ObservationGap => (
-                Alert::StateUnknown,
-                &[
-                    "Wait for as long as stall_after. If the state comes back, reads fail or are too rare: the interval between \
+            Reason::Absent | Reason::Released | Reason::Expired => &[
+                "Check that a process that could acquire the lease is running and reaches the store.",
+                "Its log says why it does not acquire the lease: it is paused, it fails at the start, or its clock is wrong.",
+            ],
+            Reason::ProgressWithoutAuthority => &[
+                FIND_HOLDER,
+                "Stop the process that works without the lease, and check that the store refuses its writes.",
+            ],
+            Reason::EpochRegressed => &[
+                "Find out whether the store was restored or recreated. Until the epoch exceeds every earlier epoch, the \
+                     writes of a former holder may be accepted.",
+            ],
+            Reason::StoreUnreachable => &[
+                "Check that the store is running and can be reached from here: lease-exporter check --connect tries it.",
+            ],
+            Reason::StoreTimeout => &[
+                "Find out what slows the store down, or which lock it waits for. The limit is the source\u{2019}s timeout.",
+            ],
+            Reason::StoreRefused => {
+                &["Check the privileges of the exporter\u{2019}s user: lease-exporter presets NAME prints the grants."]
+            }
+            Reason::SchemaMismatch => &[
+                "Compare the preset or the query with the existing tables: lease-exporter check --connect says what is \
+                   missing.",
+            ],
+            Reason::InvalidRecord => &[
+                "Correct the record in the store, or the query that reads it. The exporter\u{2019}s log names the column.",
+            ],
+            Reason::ClockSkew => &[
+                "Compare the clocks of the store and of the holder. clock_skew is the largest difference that is allowed.",
+            ],
+            Reason::AwaitingFirstProgress => &[
+                "Wait for as long as stall_after. If the state stays, leaders change before any makes progress: their logs \
+                   say why.",
+            ],
+            Reason::DueUnknown => {
+                &["Have the source report due work, or set a cadence or work: continuous for the lease."]
+            }
+            Reason::ProgressNotReported => {
+                &["Have the source report progress. Without it, a stall cannot be detected."]
+            }
+            Reason::NotObservedYet | Reason::ObservationGap => &[
+                "Wait for as long as stall_after. If the state comes back, reads fail or are too rare: the interval between \
                    two scrapes must be shorter than stall_after. A lease beyond max_leases, or with more than 1000 rows, is \
                    never read.",
-                ],
-            ),
+            ],
         };
-        Some(Self { steps, runbook })
+        Some(Self { steps, runbook: runbook(reason) })
+    }
+}
+
+const fn runbook(reason: Reason) -> Alert {
+    match (reason, reason.state()) {
+        (Reason::EpochRegressed, _) => Alert::EpochRegressed,
+        (Reason::StoreUnreachable | Reason::StoreTimeout | Reason::StoreRefused | Reason::SchemaMismatch, _) => {
+            Alert::SourceDown
+        }
+        (_, State::Stalled) => Alert::WorkStalled,
+        (_, State::NoLeader) => Alert::NoLeader,
+        (_, State::Active | State::Idle | State::Unknown) => Alert::StateUnknown,
     }
 }
 

@@ -37,23 +37,18 @@ impl PageClock {
             .then(|| self.time_of_day(source.observed_at))
     }
 
-    /// For example `2027-01-15 08:00:00 UTC`.
-    pub(super) fn date_and_time(self) -> String {
-        date_and_time(self.unix_seconds)
-    }
-
     /// The wall-clock time of a snapshot, for example `08:00:00`, with the date if it is not today's.
     pub(super) fn time_of_day(self, at: Duration) -> String {
-        let then = self.as_of(at).date_and_time();
+        let then = date_and_time(self.as_of(at).unix_seconds);
         let then = then.trim_end_matches(" UTC");
-        match (then.split_once(' '), self.date_and_time().split_once(' ')) {
+        match (then.split_once(' '), date_and_time(self.unix_seconds).split_once(' ')) {
             (Some((day, time)), Some((today, _))) if day == today => time.to_owned(),
             _ => then.to_owned(),
         }
     }
 }
 
-/// A Unix time as text. A time before 1970 or after 9999 becomes the start of 1970.
+/// A Unix time as text, for example `2027-01-15 08:00:00 UTC`. A time before 1970 or after 9999 becomes the start of 1970.
 pub(super) fn date_and_time(unix_seconds: f64) -> String {
     let time = UNIX_EPOCH.checked_add(Duration::try_from_secs_f64(unix_seconds).unwrap_or_default());
     let time = time.filter(|_| unix_seconds < 253_402_300_800.0).unwrap_or(UNIX_EPOCH);
@@ -67,7 +62,7 @@ mod tests {
     #[test]
     fn a_time_of_today_is_shown_without_its_date() {
         let now = PageClock { unix_seconds: 1_800_000_000.0, monotonic: Duration::from_secs(100_000) };
-        assert_eq!(now.date_and_time(), "2027-01-15 08:00:00 UTC");
+        assert_eq!(date_and_time(now.unix_seconds), "2027-01-15 08:00:00 UTC");
         for (at, shown) in
             [(100_000, "08:00:00"), (99_985, "07:59:45"), (71_200, "00:00:00"), (71_199, "2027-01-14 23:59:59")]
         {

@@ -3,6 +3,7 @@
 use askama::Template;
 
 use super::super::display_name::DisplayName;
+use super::clock::date_and_time;
 use super::lease_row::LeaseRow;
 use super::source::{ProblemBanner, SourceSummary};
 use super::view::{Filter, LEASES_PER_PAGE, View};
@@ -84,7 +85,7 @@ impl LeaseList {
         Self {
             title: title(filter, counts, &snapshots),
             live: View::List(filter.clone()).live_link(),
-            rendered_at: page_time.date_and_time(),
+            rendered_at: date_and_time(page_time.unix_seconds),
             states: SEVERITY.map(|state| StateLink {
                 state,
                 word: phrases::state(state),

@@ -63,7 +63,7 @@ impl LeasePage {
                 None => format!("not known: {name}"),
             },
             live: View::Lease { source: source_name.to_owned(), lease: lease.to_owned() }.live_link(),
-            rendered_at: now.date_and_time(),
+            rendered_at: date_and_time(now.unix_seconds),
             name,
             source_name: DisplayName(source_name).to_string(),
             source: source.map(|source| SourceSummary::of(source, now)),

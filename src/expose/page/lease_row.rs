@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::super::display_name::DisplayName;
 use super::age_bars::{AgeBar, AgeMarker, AgeScale};
 use super::timeline::StateDuration;
-use super::view::lease_link;
+use super::view::link;
 use super::{ObservedSource, PageClock, phrases};
 use crate::lease::{
     Authority, AuthorityEvidence, Due, EventAge, Holder, Progress, ProgressEpoch, Readable, RemainingTtl, State,
@@ -64,7 +64,7 @@ impl LeaseRow {
             name: DisplayName(&status.lease).to_string(),
             source: DisplayName(source_name).to_string(),
             as_of: page_time.older_time(source),
-            link: lease_link(source_name, &status.lease),
+            link: link("lease", source_name, &status.lease),
             state: verdict.state,
             word: phrases::state(verdict.state),
             since: StateDuration::of(&source.history, &status.lease, verdict, now),
@@ -98,7 +98,7 @@ fn authority(status: &Status, scale: AgeScale) -> Fact {
     let (age, dated) = match status.evidence().map(|evidence| &evidence.authority) {
         None => (String::new(), None),
         Some(AuthorityEvidence::Vacant { since, .. }) => (
-            known_age(since).map_or_else(|| "vacant, since unknown".to_owned(), |age| format!("vacant {age}")),
+            phrases::age(since).map_or_else(|| "vacant, since unknown".to_owned(), |age| format!("vacant {age}")),
             Some(since),
         ),
         Some(AuthorityEvidence::Holder(holder)) => {
@@ -140,18 +140,14 @@ fn oldest_due(status: &Status) -> Option<Fact> {
     Some(Fact {
         name: "due",
         state: if is_overdue { "overdue" } else { "waiting" },
-        age: known_age(&oldest).map(|age| format!("oldest for {age}")).unwrap_or_default(),
+        age: phrases::age(&oldest).map(|age| format!("oldest for {age}")).unwrap_or_default(),
         bar: AgeScale::of_limit(limit).bar(&oldest),
         due: None,
     })
 }
 
 fn ago(event: &str, dated: &EventAge) -> String {
-    known_age(dated).map_or_else(|| format!("{event}, when unknown"), |age| format!("{event} {age} ago"))
-}
-
-fn known_age(dated: &EventAge) -> Option<String> {
-    Some(phrases::age(dated)).filter(|age| age != phrases::NOT_KNOWN)
+    phrases::age(dated).map_or_else(|| format!("{event}, when unknown"), |age| format!("{event} {age} ago"))
 }
 
 fn details(status: &Status) -> Vec<Property> {
@@ -198,7 +194,10 @@ fn due(due: &Due) -> String {
         Due::Waiting { count, oldest, .. } => {
             let count = count.map_or_else(|| "some".to_owned(), |count| count.to_string());
             match oldest {
-                Some(oldest) => format!("{count}, oldest for {}", phrases::age(oldest)),
+                Some(oldest) => {
+                    let age = phrases::age(oldest);
+                    format!("{count}, oldest for {}", age.as_deref().unwrap_or("not known"))
+                }
                 None => count,
             }
         }

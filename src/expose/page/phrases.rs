@@ -1,11 +1,6 @@
 //! Labels, ages and counts in words.
 
-use std::time::Duration;
-
 use crate::lease::{Age, AgeSource, Anomaly, EventAge, LeaseKind, Readable, Reason, RecordFault, State};
-
-/// The text for an age of which nothing is known.
-pub(super) const NOT_KNOWN: &str = "not known";
 
 pub(super) const fn state(state: State) -> &'static str {
     match state {
@@ -37,26 +32,25 @@ pub(super) const fn anomaly(anomaly: Anomaly) -> &'static str {
     }
 }
 
-/// An age, as one number if its bounds are close together, and then the lower one.
-pub(super) fn age(dated: &EventAge) -> String {
-    match (dated.age.lower(), dated.age.upper()) {
-        _ if dated.age == Age::UNBOUNDED => NOT_KNOWN.to_owned(),
-        (lower, None) => format!("\u{2265}\u{2009}{}", Readable(lower)),
-        (lower, Some(upper)) => range(lower, upper),
+/// An age, as its lower bound if its bounds are close together; `None` if nothing is known of it.
+pub(super) fn age(EventAge { age, .. }: &EventAge) -> Option<String> {
+    let lower = Readable(age.lower()).to_string();
+    match age.upper() {
+        _ if *age == Age::UNBOUNDED => None,
+        None => Some(format!("\u{2265}\u{2009}{lower}")),
+        Some(upper) if upper.saturating_sub(age.lower()) <= age.lower() / 50 => Some(lower),
+        Some(upper) => match Readable(upper).to_string() {
+            upper if upper == lower => Some(lower),
+            upper => Some(format!("{lower}\u{2013}{upper}")),
+        },
     }
-}
-
-fn range(lower: Duration, upper: Duration) -> String {
-    let (from, to) = (Readable(lower).to_string(), Readable(upper).to_string());
-    let is_close = upper.saturating_sub(lower) <= lower / 50;
-    if is_close || from == to { from } else { format!("{from}\u{2013}{to}") }
 }
 
 /// Both bounds of an age.
 pub(super) fn bounds(age: Age) -> String {
     let lower = Readable(age.lower());
     match age.upper() {
-        _ if age == Age::UNBOUNDED => NOT_KNOWN.to_owned(),
+        _ if age == Age::UNBOUNDED => "not known".to_owned(),
         None => format!("at least {lower}"),
         Some(upper) if Readable(upper).to_string() == lower.to_string() => lower.to_string(),
         Some(upper) => format!("at least {lower}, at most {}", Readable(upper)),

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::*;
 use crate::expose::testing::{golden, snapshots};
-use crate::lease::{Age, AgeSource, Due, EventAge, Progress};
+use crate::lease::{Age, AgeSource, Due, EventAge, Progress, State};
 
 fn rendered_as(view: &View, snapshots: &[(SourceSnapshot, History)]) -> RenderedPage {
     let at = snapshots::now().monotonic;

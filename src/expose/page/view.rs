@@ -80,11 +80,8 @@ impl View {
     }
 }
 
-pub(super) fn lease_link(source: &str, lease: &str) -> String {
-    link("lease", source, lease)
-}
-
-fn link(path: &str, source: &str, lease: &str) -> String {
+/// The address of a page of a lease: `lease`, or `live` for its `<main>` alone.
+pub(super) fn link(path: &str, source: &str, lease: &str) -> String {
     let query = Serializer::new(String::new()).append_pair("source", source).append_pair("lease", lease).finish();
     format!("{path}?{query}")
 }
@@ -281,7 +278,7 @@ mod tests {
     #[test]
     fn a_lease_is_named_by_the_query_whatever_its_name() {
         for name in ["a", "a/b", "..", "a b&c=d", "%2e", "\u{202e}é", snapshots::HOSTILE_NAME] {
-            let link = lease_link("s/1", name);
+            let link = link("lease", "s/1", name);
             let (path, query) = link.split_once('?').unwrap();
             assert_eq!(path, "lease");
             let view = View::lease(query);

@@ -142,7 +142,7 @@ proptest! {
             prop_assert_eq!(renamed.collect::<Result<Vec<_>, _>>()?, metrics(&harmless.0, format)?);
         }
 
-        let all: serde_json::Value = serde_json::from_slice(&json::to_vec(&[Arc::new(hostile.0.clone())])).unwrap();
+        let all: serde_json::Value = serde_json::from_slice(&json::document_chunks(vec![Arc::new(hostile.0.clone())]).collect::<Vec<_>>().concat()).unwrap();
         prop_assert_eq!(&all["sources"][0]["source"], &source);
         prop_assert_eq!(&all["sources"][0]["leases"][0]["lease"], &lease);
         let one = json::lease_to_vec(&hostile.0, &lease).unwrap().unwrap();

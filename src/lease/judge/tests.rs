@@ -88,7 +88,7 @@ fn status(observation: Observation, kind: LeaseKind, policy: Policy) -> Status {
 }
 
 struct Case {
-    says: &'static str,
+    case: &'static str,
     kind: LeaseKind,
     policy: Policy,
     evidence: Evidence,
@@ -97,21 +97,21 @@ struct Case {
 }
 
 fn check(cases: impl IntoIterator<Item = Case>) {
-    for Case { says, kind, policy, evidence, verdict, sentence } in cases {
+    for Case { case, kind, policy, evidence, verdict, sentence } in cases {
         let status = status(Ok(evidence), kind, policy);
         let Verdict { authority, progress, state, reason } = status.verdict;
-        assert_eq!((authority, progress, state, reason), verdict, "{says}");
-        assert_eq!(status.sentence().to_string(), sentence, "{says}");
+        assert_eq!((authority, progress, state, reason), verdict, "{case}");
+        assert_eq!(status.sentence().to_string(), sentence, "{case}");
     }
 }
 
 fn standing(
-    says: &'static str,
+    case: &'static str,
     evidence: Evidence,
     verdict: (Authority, ProgressState, State, Reason),
     sentence: &'static str,
 ) -> Case {
-    Case { says, kind: LeaseKind::Standing, policy: policy(), evidence, verdict, sentence }
+    Case { case, kind: LeaseKind::Standing, policy: policy(), evidence, verdict, sentence }
 }
 
 const UNKNOWN: (ProgressState, State) = (ProgressState::Unknown, State::Unknown);

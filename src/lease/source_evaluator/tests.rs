@@ -88,7 +88,7 @@ fn status<'a>(snapshot: &'a SourceSnapshot, lease: &str) -> &'a Status {
     snapshot.leases.iter().find(|status| &*status.lease == lease).unwrap()
 }
 
-fn said(snapshot: &SourceSnapshot, lease: &str) -> (State, Reason) {
+fn state_and_reason(snapshot: &SourceSnapshot, lease: &str) -> (State, Reason) {
     let verdict = status(snapshot, lease).verdict;
     (verdict.state, verdict.reason)
 }
@@ -99,31 +99,34 @@ fn counted(snapshot: &SourceSnapshot, lease: &str) -> Vec<(Anomaly, u64)> {
 }
 
 #[test]
-fn a_lease_named_in_the_configuration_is_there_before_it_was_ever_seen() {
+fn a_configured_lease_has_a_status_before_it_has_a_record() {
     let mut evaluator = evaluator(RULES);
     assert_eq!(
-        said(&evaluator.fail(ReadFailure::Unreachable, s(1)), "named"),
+        state_and_reason(&evaluator.fail(ReadFailure::Unreachable, s(1)), "named"),
         (State::Unknown, Reason::StoreUnreachable)
     );
-    assert_eq!(said(&evaluate(&mut evaluator, 10, Vec::new()), "named"), (State::NoLeader, Reason::Absent));
+    assert_eq!(state_and_reason(&evaluate(&mut evaluator, 10, Vec::new()), "named"), (State::NoLeader, Reason::Absent));
 }
 
 #[test]
 fn a_failed_read_shows_nothing_of_an_earlier_one_and_the_next_reading_is_exact_again() {
     let mut evaluator = evaluator(RULES);
     assert_eq!(
-        said(&evaluate(&mut evaluator, 10, vec![row("a", "h", 1, 10)]), "a"),
+        state_and_reason(&evaluate(&mut evaluator, 10, vec![row("a", "h", 1, 10)]), "a"),
         (State::Active, Reason::Progressing)
     );
     let failed = evaluator.fail(ReadFailure::Timeout, s(5));
-    assert_eq!(said(&failed, "a"), (State::Unknown, Reason::StoreTimeout));
+    assert_eq!(state_and_reason(&failed, "a"), (State::Unknown, Reason::StoreTimeout));
     assert_eq!(status(&failed, "a").evidence(), None);
     assert_eq!((failed.health.leases, failed.health.clock_offset), (None, None));
     assert_eq!(failed.health.failures[ReadFailure::Timeout as usize], 1);
     let stuck =
         LeaseRecord { due: Some(3), oldest_due_at: Some(t(20)), renewed_at: Some(t(99)), ..row("a", "h", 1, 10) };
     let stuck = LeaseRecord { expires_at: Some(t(115)), ..stuck };
-    assert_eq!(said(&evaluate(&mut evaluator, 100, vec![stuck]), "a"), (State::Stalled, Reason::NoProgress));
+    assert_eq!(
+        state_and_reason(&evaluate(&mut evaluator, 100, vec![stuck]), "a"),
+        (State::Stalled, Reason::NoProgress)
+    );
 }
 
 #[test]
@@ -135,12 +138,12 @@ fn a_newer_time_beside_an_unmoved_cursor_is_not_progress() {
         let touched = LeaseRecord { due: Some(1), oldest_due_at: Some(t(0)), ..touched };
         let snapshot = evaluate(&mut evaluator, now, vec![touched]);
         if now == 100 {
-            assert_eq!(said(&snapshot, "a"), (State::Stalled, Reason::NoProgress));
+            assert_eq!(state_and_reason(&snapshot, "a"), (State::Stalled, Reason::NoProgress));
             assert_eq!(status(&snapshot, "a").evidence().unwrap().renewals_since_progress, Some(3));
         }
     }
     let moved = evaluate(&mut evaluator, 110, vec![row("a", "h", 1, 110)]);
-    assert_eq!(said(&moved, "a"), (State::Active, Reason::Progressing));
+    assert_eq!(state_and_reason(&moved, "a"), (State::Active, Reason::Progressing));
     assert_eq!(status(&moved, "a").evidence().unwrap().renewals_since_progress, Some(0));
 }
 
@@ -148,21 +151,21 @@ fn a_newer_time_beside_an_unmoved_cursor_is_not_progress() {
 fn an_epoch_that_goes_back_is_unknown_until_one_is_higher_than_all_before() {
     let mut evaluator = evaluator(RULES);
     evaluate(&mut evaluator, 10, vec![row("a", "h", 7, 10)]);
-    let mut look = |now: i64, epoch| {
+    let mut read = |now: i64, epoch| {
         let snapshot =
             evaluate(&mut evaluator, now, vec![since(now - 5, row("a", &format!("holder-{epoch}"), epoch, now))]);
-        (said(&snapshot, "a"), counted(&snapshot, "a"))
+        (state_and_reason(&snapshot, "a"), counted(&snapshot, "a"))
     };
     let regressed = |count| ((State::Unknown, Reason::EpochRegressed), vec![(Anomaly::EpochRegressed, count)]);
-    assert_eq!(look(20, 3), regressed(1));
-    assert_eq!(look(30, 3), regressed(1));
-    assert_eq!(look(40, 7), regressed(1), "a fencing token that was used before");
-    assert_eq!(look(50, 6), regressed(2));
-    assert_eq!(look(60, 8).0, (State::Active, Reason::Progressing));
+    assert_eq!(read(20, 3), regressed(1));
+    assert_eq!(read(30, 3), regressed(1));
+    assert_eq!(read(40, 7), regressed(1), "a fencing token that was used before");
+    assert_eq!(read(50, 6), regressed(2));
+    assert_eq!(read(60, 8).0, (State::Active, Reason::Progressing));
 }
 
 #[test]
-fn progress_that_is_gone_is_not_known_and_not_undone() {
+fn a_record_that_no_longer_shows_progress_is_incomplete() {
     let mut evaluator = evaluator(RULES);
     let without = |now| LeaseRecord {
         progress_at: None,
@@ -174,40 +177,40 @@ fn progress_that_is_gone_is_not_known_and_not_undone() {
         ..row("a", "h", 1, now)
     };
     let never = evaluate(&mut evaluator, 10, vec![without(10)]);
-    assert_eq!(said(&never, "a"), (State::Stalled, Reason::NeverProgressed));
+    assert_eq!(state_and_reason(&never, "a"), (State::Stalled, Reason::NeverProgressed));
     evaluate(&mut evaluator, 20, vec![since(-1_000, row("a", "h", 1, 20))]);
     let gone = evaluate(&mut evaluator, 30, vec![without(30)]);
-    assert_eq!(said(&gone, "a"), (State::Unknown, Reason::InvalidRecord));
+    assert_eq!(state_and_reason(&gone, "a"), (State::Unknown, Reason::InvalidRecord));
 }
 
 #[test]
-fn the_time_of_work_that_the_store_has_forgotten_still_counts() {
+fn the_time_of_the_last_progress_stays_valid_after_its_record_was_deleted() {
     let columns: Columns =
         [Column::Holder, Column::AcquiredAt, Column::RenewedAt, Column::ProgressAt, Column::Due].into_iter().collect();
     for kind in LeaseKind::ALL {
         let mut evaluator = evaluator(Rules { kind, ..RULES });
-        let mut look = |now, progress: Option<i64>, due| {
+        let mut read = |now, progress: Option<i64>, due| {
             let row = LeaseRecord { progress_at: progress.map(t), due: Some(due), ..row("a", "h", 1, now) };
             let row = LeaseRecord { epoch: None, progress_epoch: None, progress_cursor: None, expires_at: None, ..row };
             let row = LeaseRecord { oldest_due_at: (due > 0).then_some(t(20)), ..row };
             let reading = reading(now, columns, accepted(vec![row]));
             let snapshot = evaluate_reading(&mut evaluator, reading);
-            (said(&snapshot, "a"), status(&snapshot, "a").evidence().unwrap().progress)
+            (state_and_reason(&snapshot, "a"), status(&snapshot, "a").evidence().unwrap().progress)
         };
-        assert_eq!(look(10, Some(5), 0).0, (State::Active, Reason::Progressing), "{kind}");
-        let (said, progress) = look(20, None, 0);
-        assert_eq!(said, (State::Active, Reason::Progressing), "{kind}");
+        assert_eq!(read(10, Some(5), 0).0, (State::Active, Reason::Progressing), "{kind}");
+        let (verdict, progress) = read(20, None, 0);
+        assert_eq!(verdict, (State::Active, Reason::Progressing), "{kind}");
         assert!(matches!(progress, Progress::Made { stored_at: Some(at), .. } if at == t(5)), "{kind}");
-        assert_eq!(look(100, None, 0).0, (State::Idle, Reason::NothingDue), "{kind}");
-        assert_eq!(look(101, None, 3).0, (State::Stalled, Reason::NoProgress), "{kind}");
-        assert_eq!(look(102, Some(101), 3).0, (State::Active, Reason::Progressing), "{kind}");
+        assert_eq!(read(100, None, 0).0, (State::Idle, Reason::NothingDue), "{kind}");
+        assert_eq!(read(101, None, 3).0, (State::Stalled, Reason::NoProgress), "{kind}");
+        assert_eq!(read(102, Some(101), 3).0, (State::Active, Reason::Progressing), "{kind}");
     }
 }
 
 #[test]
-fn a_run_that_is_claimed_goes_on_from_what_the_runs_before_it_did() {
+fn a_run_of_a_claim_continues_the_progress_of_the_runs_before() {
     let columns = [Column::Holder, Column::RenewedAt, Column::ProgressAt, Column::OldestDueAt].into_iter().collect();
-    for (kind, said_of_it) in [
+    for (kind, expected) in [
         (LeaseKind::Claim, (State::Stalled, Reason::NoProgress)),
         (LeaseKind::Standing, (State::Unknown, Reason::NotObservedYet)),
     ] {
@@ -217,33 +220,33 @@ fn a_run_that_is_claimed_goes_on_from_what_the_runs_before_it_did() {
         let stuck = LeaseRecord { acquired_at: None, epoch: None, expires_at: None, progress_epoch: None, ..stuck };
         let rows = vec![LeaseRecord { progress_cursor: None, due: None, ..stuck }];
         let reading = reading(10, columns, accepted(rows));
-        assert_eq!(said(&evaluate_reading(&mut evaluator, reading), "a"), said_of_it, "{kind}");
+        assert_eq!(state_and_reason(&evaluate_reading(&mut evaluator, reading), "a"), expected, "{kind}");
     }
 }
 
 #[test]
-fn without_epochs_on_it_progress_counts_for_a_new_holder_only_once_it_is_surely_its_own() {
+fn progress_without_an_epoch_counts_for_a_new_holder_once_it_is_certainly_its_own() {
     let mut evaluator = evaluator(RULES);
     let columns = [Column::Holder, Column::Epoch, Column::RenewedAt, Column::ProgressCursor, Column::Due];
-    let mut look = |now, holder: &str, epoch, cursor| {
+    let mut read = |now, holder: &str, epoch, cursor| {
         let row =
             LeaseRecord { progress_cursor: Some(Cursor::Number(cursor)), due: Some(1), ..row("a", holder, epoch, now) };
         let row = LeaseRecord { acquired_at: None, expires_at: None, progress_at: None, progress_epoch: None, ..row };
         let columns = columns.into_iter().collect();
         let reading = reading(now, columns, accepted(vec![row]));
-        said(&evaluate_reading(&mut evaluator, reading), "a")
+        state_and_reason(&evaluate_reading(&mut evaluator, reading), "a")
     };
-    assert_eq!(look(10, "h", 1, 1), (State::Unknown, Reason::NotObservedYet));
-    assert_eq!(look(20, "h", 1, 2), (State::Active, Reason::Progressing));
-    assert_eq!(look(30, "i", 2, 2).0, State::Unknown, "its predecessor's");
-    assert_eq!(look(40, "i", 2, 3), (State::Active, Reason::Progressing));
+    assert_eq!(read(10, "h", 1, 1), (State::Unknown, Reason::NotObservedYet));
+    assert_eq!(read(20, "h", 1, 2), (State::Active, Reason::Progressing));
+    assert_eq!(read(30, "i", 2, 2).0, State::Unknown, "its predecessor's");
+    assert_eq!(read(40, "i", 2, 3), (State::Active, Reason::Progressing));
 }
 
 #[test]
-fn a_claim_that_came_and_went_between_two_looks_is_not_accused() {
+fn a_claim_held_only_between_two_readings_is_not_progress_without_authority() {
     let mut evaluator = evaluator(Rules { kind: LeaseKind::Claim, ..RULES });
     let columns = [Column::Lease, Column::Holder, Column::ProgressAt, Column::Due].into_iter().collect();
-    let mut look = |now, progress| {
+    let mut read = |now, progress| {
         let row = LeaseRecord {
             lease: Some("a".into()),
             progress_at: Some(t(progress)),
@@ -251,10 +254,10 @@ fn a_claim_that_came_and_went_between_two_looks_is_not_accused() {
             ..LeaseRecord::default()
         };
         let reading = reading(now, columns, accepted(vec![row]));
-        said(&evaluate_reading(&mut evaluator, reading), "a")
+        state_and_reason(&evaluate_reading(&mut evaluator, reading), "a")
     };
-    assert_eq!(look(10, 1), (State::Idle, Reason::NothingDue));
-    assert_eq!(look(20, 19), (State::Idle, Reason::NothingDue));
+    assert_eq!(read(10, 1), (State::Idle, Reason::NothingDue));
+    assert_eq!(read(20, 19), (State::Idle, Reason::NothingDue));
 }
 
 #[test]
@@ -268,7 +271,7 @@ fn another_holder_under_the_same_epoch_is_counted() {
 }
 
 #[test]
-fn progress_from_an_ended_epoch_is_counted_but_not_what_was_made_before_it_ended() {
+fn progress_made_after_its_epoch_ended_is_counted_and_earlier_progress_is_not() {
     let mut evaluator = evaluator(RULES);
     evaluate(&mut evaluator, 10, vec![row("a", "h", 7, 10)]);
     let stale = |now, progress| LeaseRecord {
@@ -280,7 +283,7 @@ fn progress_from_an_ended_epoch_is_counted_but_not_what_was_made_before_it_ended
     // The old leader's last progress and the takeover were both since the last reading.
     let snapshot = evaluate(&mut evaluator, 20, vec![stale(20, 12)]);
     assert_eq!(counted(&snapshot, "a"), []);
-    assert_eq!(said(&snapshot, "a"), (State::Idle, Reason::NothingDue));
+    assert_eq!(state_and_reason(&snapshot, "a"), (State::Idle, Reason::NothingDue));
     let snapshot = evaluate(&mut evaluator, 30, vec![stale(30, 25)]);
     assert_eq!(counted(&snapshot, "a"), [(Anomaly::ProgressFromStaleEpoch, 1)]);
 }
@@ -291,13 +294,13 @@ fn a_time_in_the_future_is_counted_once() {
     for now in [10, 20, 30] {
         let ahead = LeaseRecord { renewed_at: Some(t(3_600)), ..row("a", "h", 1, now) };
         let snapshot = evaluate(&mut evaluator, now, vec![ahead]);
-        assert_eq!(said(&snapshot, "a"), (State::Unknown, Reason::ClockSkew));
+        assert_eq!(state_and_reason(&snapshot, "a"), (State::Unknown, Reason::ClockSkew));
         assert_eq!(counted(&snapshot, "a"), [(Anomaly::ClockSkew, 1)]);
     }
 }
 
 #[test]
-fn a_bad_row_costs_its_own_lease_alone_and_keeps_the_order_of_names() {
+fn an_invalid_row_affects_only_its_own_lease_and_keeps_the_order_of_names() {
     let mut evaluator = evaluator(RULES);
     let reading = reading(
         10,
@@ -315,9 +318,9 @@ fn a_bad_row_costs_its_own_lease_alone_and_keeps_the_order_of_names() {
     let snapshot = evaluate_reading(&mut evaluator, reading);
     let names: Vec<_> = snapshot.leases.iter().map(|status| &*status.lease).collect();
     assert_eq!(names, ["a", "b", "c", "named", "z"]);
-    assert_eq!(said(&snapshot, "a"), (State::Unknown, Reason::InvalidRecord));
+    assert_eq!(state_and_reason(&snapshot, "a"), (State::Unknown, Reason::InvalidRecord));
     assert_eq!(status(&snapshot, "b").observation, Err(ObservationFailure::DuplicateRecord));
-    assert_eq!(said(&snapshot, "c"), (State::Active, Reason::Progressing));
+    assert_eq!(state_and_reason(&snapshot, "c"), (State::Active, Reason::Progressing));
     let rejected: Vec<_> = RecordFault::ALL.into_iter().map(|fault| snapshot.health.rejected[fault as usize]).collect();
     // wrong_type, out_of_range, unreadable, no_name, name_too_long, duplicate, over_limit
     assert_eq!(rejected, [0, 1, 0, 1, 0, 2, 5]);
@@ -325,7 +328,7 @@ fn a_bad_row_costs_its_own_lease_alone_and_keeps_the_order_of_names() {
 }
 
 #[test]
-fn what_a_reading_did_not_use_is_said_of_that_reading_alone_with_the_names_of_a_few_leases() {
+fn rejected_rows_are_reported_for_their_own_reading_with_the_names_of_a_few_leases() {
     let mut evaluator = evaluator(RULES);
     let bad =
         |lease: Option<&str>, fault| RejectedRecord { lease: lease.map(Into::into), column: Column::Epoch, fault };
@@ -338,16 +341,20 @@ fn what_a_reading_did_not_use_is_said_of_that_reading_alone_with_the_names_of_a_
             reading(at, Columns::all(), RecordSet { accepted: rows, rejected, over_limit: 7, ..RecordSet::default() });
         let snapshot = evaluate_reading(&mut evaluator, reading);
         let now = &snapshot.health.rejected_now;
-        let said = |fault| (now.count(fault), now.leases(fault).iter().map(|lease| &**lease).collect::<Vec<_>>());
-        assert_eq!(said(RecordFault::OutOfRange), (5, vec!["a", "b", "c"]), "at {at}");
-        assert_eq!(said(RecordFault::Duplicate), (2, vec!["y"]), "at {at}");
-        assert_eq!((said(RecordFault::NoName), said(RecordFault::OverLimit)), ((1, vec![]), (7, vec![])), "at {at}");
+        let rejected = |fault| (now.count(fault), now.leases(fault).iter().map(|lease| &**lease).collect::<Vec<_>>());
+        assert_eq!(rejected(RecordFault::OutOfRange), (5, vec!["a", "b", "c"]), "at {at}");
+        assert_eq!(rejected(RecordFault::Duplicate), (2, vec!["y"]), "at {at}");
+        assert_eq!(
+            (rejected(RecordFault::NoName), rejected(RecordFault::OverLimit)),
+            ((1, vec![]), (7, vec![])),
+            "at {at}"
+        );
         assert_eq!(now.total(), 15);
-        let looks = (at / 10).unsigned_abs();
+        let readings = (at / 10).unsigned_abs();
         assert_eq!(
             snapshot.health.rejected[RecordFault::OutOfRange as usize],
-            5 * looks,
-            "the counter is of all looks"
+            5 * readings,
+            "the counter is of all readings"
         );
     }
     let failed = evaluator.fail(ReadFailure::Refused, Duration::ZERO);
@@ -370,21 +377,21 @@ fn a_registry_is_held_while_any_holder_is_fresh() {
         due: Some(4),
         ..LeaseRecord::default()
     };
-    let mut look = |now, rows| {
+    let mut read = |now, rows| {
         let reading = reading(now, columns.into_iter().collect(), accepted(rows));
         evaluate_reading(&mut evaluator, reading)
     };
     // One died days ago and its row stays; one is fresh, another slow but not over; the slow one made the progress.
     let rows = vec![beat("dead", 1, -90_000, -90_000), beat("fresh", 3, 98, 20), beat("slow", 2, 75, 95)];
-    let snapshot = look(100, rows);
-    assert_eq!(said(&snapshot, "workers"), (State::Active, Reason::Progressing));
+    let snapshot = read(100, rows);
+    assert_eq!(state_and_reason(&snapshot, "workers"), (State::Active, Reason::Progressing));
     let holding = status(&snapshot, "workers").holder().unwrap();
     assert_eq!(holding.others.len(), 1);
     assert_eq!((holding.renewed.display_age(), holding.epoch), (Some(s(2)), Some(Epoch(3))));
     assert_eq!(counted(&snapshot, "workers"), []);
     let snapshot =
-        look(200, vec![beat("dead", 1, -90_000, -90_000), beat("fresh", 3, 98, 20), beat("slow", 2, 75, 95)]);
-    assert_eq!(said(&snapshot, "workers"), (State::NoLeader, Reason::Expired));
+        read(200, vec![beat("dead", 1, -90_000, -90_000), beat("fresh", 3, 98, 20), beat("slow", 2, 75, 95)]);
+    assert_eq!(state_and_reason(&snapshot, "workers"), (State::NoLeader, Reason::Expired));
 }
 
 #[test]
@@ -392,7 +399,7 @@ fn a_released_record_is_vacant_and_keeps_its_epoch() {
     let mut evaluator = evaluator(RULES);
     evaluate(&mut evaluator, 10, vec![row("a", "h", 7, 10)]);
     let released = evaluate(&mut evaluator, 20, vec![LeaseRecord { holder: None, ..row("a", "", 7, 10) }]);
-    assert_eq!(said(&released, "a"), (State::NoLeader, Reason::Released));
+    assert_eq!(state_and_reason(&released, "a"), (State::NoLeader, Reason::Released));
     assert!(matches!(
         status(&released, "a").evidence().unwrap().authority,
         AuthorityEvidence::Vacant { cause: VacancyCause::Released, epoch: Some(Epoch(7)), .. }
@@ -400,7 +407,7 @@ fn a_released_record_is_vacant_and_keeps_its_epoch() {
 }
 
 #[test]
-fn what_is_known_outlives_the_limits_that_it_was_judged_by() {
+fn tracked_evidence_survives_a_change_of_the_policies() {
     #[derive(Debug)]
     struct Stricter;
     impl Policies for Stricter {
@@ -431,8 +438,8 @@ fn what_is_known_outlives_the_limits_that_it_was_judged_by() {
         ..row(lease, "h", epoch, 30)
     };
     let snapshot = evaluate(&mut after, 30, vec![since(15, busy("a", 6)), busy("b", 7)]);
-    assert_eq!(said(&snapshot, "a"), (State::Unknown, Reason::EpochRegressed));
+    assert_eq!(state_and_reason(&snapshot, "a"), (State::Unknown, Reason::EpochRegressed));
     assert_eq!(counted(&snapshot, "a"), [(Anomaly::EpochRegressed, 1)]);
-    assert_eq!(said(&snapshot, "b"), (State::Stalled, Reason::NoProgress), "by the new limit");
-    assert_eq!(said(&snapshot, "new"), (State::NoLeader, Reason::Absent));
+    assert_eq!(state_and_reason(&snapshot, "b"), (State::Stalled, Reason::NoProgress), "by the new limit");
+    assert_eq!(state_and_reason(&snapshot, "new"), (State::NoLeader, Reason::Absent));
 }

@@ -1,6 +1,6 @@
 //! The tracker: relates a reading to the readings before it, and returns the evidence on each lease.
 //!
-//! [`SourceTracker`] tracks the leases of one source, and a [`LeaseTracker`] each of them: its authority, its progress and
+//! `SourceTracker` tracks the leases of one source, and a `LeaseTracker` each of them: its authority, its progress and
 //! its due work. A change between two readings bounds the time of an event, and a time in the store dates it. The tracker
 //! knows no policy and does not call the judge.
 
@@ -20,7 +20,7 @@ use context::{ObservationWindow, ReadContext, RecordContext};
 use progress::ProgressTracker;
 use source::RecordState;
 
-pub use source::SourceTracker;
+pub(super) use source::SourceTracker;
 
 #[derive(Clone, Debug, Default)]
 struct LeaseTracker {

@@ -17,7 +17,7 @@ use crate::lease::token::TokenKey;
 
 /// The state that is kept of one source between its readings.
 #[derive(Debug)]
-pub struct SourceTracker {
+pub(in crate::lease) struct SourceTracker {
     rules: Rules,
     key: TokenKey,
     /// Boxed, because a map that is filled in the order of its keys leaves half of each node empty.
@@ -37,8 +37,7 @@ type Rejections<'a> = BTreeMap<&'a str, ObservationFailure>;
 
 impl SourceTracker {
     /// The tracker of a source without readings. It keeps the expected leases even if they have no record.
-    #[must_use]
-    pub fn new(rules: Rules, key: TokenKey, expected: impl IntoIterator<Item = Arc<str>>) -> Self {
+    pub(in crate::lease) fn new(rules: Rules, key: TokenKey, expected: impl IntoIterator<Item = Arc<str>>) -> Self {
         let lease = |name| (name, Box::new(TrackedLease { expected: true, ..TrackedLease::default() }));
         Self { rules, key, leases: expected.into_iter().map(lease).collect() }
     }
@@ -47,7 +46,7 @@ impl SourceTracker {
     /// has no record, is removed.
     ///
     /// Both trackers must have the same rules and the same key.
-    pub fn inherit(&mut self, other: &mut Self) {
+    pub(in crate::lease) fn inherit(&mut self, other: &mut Self) {
         debug_assert_eq!(self.rules, other.rules, "the evidence depends on the rules");
         for (name, mut lease) in std::mem::take(&mut other.leases) {
             match self.leases.entry(name) {
@@ -64,25 +63,17 @@ impl SourceTracker {
         }
     }
 
-    /// The number of tracked leases.
-    #[must_use]
-    pub fn len(&self) -> usize {
+    pub(in crate::lease) fn len(&self) -> usize {
         self.leases.len()
     }
 
-    /// Whether no lease is tracked.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.leases.is_empty()
-    }
-
     /// The tracked leases by name, with their anomalies.
-    pub fn leases(&self) -> impl Iterator<Item = (&Arc<str>, AnomalyCounts)> {
+    pub(in crate::lease) fn leases(&self) -> impl Iterator<Item = (&Arc<str>, AnomalyCounts)> {
         self.leases.iter().map(|(name, lease)| (name, lease.anomalies))
     }
 
     /// Relates a reading to the readings before it. Returns the evidence on every tracked lease.
-    pub fn track(&mut self, mut reading: Reading) -> SourceEvidence {
+    pub(in crate::lease) fn track(&mut self, mut reading: Reading) -> SourceEvidence {
         let records = &mut reading.records;
         if !records.accepted.is_sorted_by(|one, other| one.lease <= other.lease) {
             records.accepted.sort_by(|one, other| one.lease.cmp(&other.lease));

@@ -186,7 +186,7 @@ fn progress_is_advancing_idle_stalled_or_unknown() {
 }
 
 #[test]
-fn what_bounds_cannot_decide_is_unknown_and_the_reason_tells_why() {
+fn a_state_that_the_bounds_do_not_decide_is_unknown_with_its_reason() {
     let observed = |age, source| Evidence {
         progress: made(EventAge { age, source }, ProgressEpoch::Current),
         due: waiting(2, 400),

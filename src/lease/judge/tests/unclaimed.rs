@@ -3,7 +3,7 @@
 use super::*;
 
 #[test]
-fn without_a_holder_the_kind_of_source_decides() {
+fn the_state_of_a_vacant_lease_depends_on_its_kind() {
     let claim = |case: Case| Case { kind: LeaseKind::Claim, ..case };
     let registry = |case: Case| Case { kind: LeaseKind::Registry, ..case };
     let unclaimed = |due| Evidence {

@@ -3,7 +3,7 @@
 use super::*;
 
 #[test]
-fn a_lease_beyond_those_that_were_read_is_not_known_to_be_absent() {
+fn a_lease_after_the_last_one_read_is_not_known_to_be_absent() {
     let mut evaluator = evaluator(RULES);
     evaluate(&mut evaluator, 10, vec![row("a", "h", 1, 10), row("z", "h", 1, 10)]);
     let rows = vec![row("b", "h", 1, 20), row("c", "h", 1, 20)];
@@ -11,23 +11,23 @@ fn a_lease_beyond_those_that_were_read_is_not_known_to_be_absent() {
     let reading =
         reading(20, Columns::all(), RecordSet { accepted: rows, over_limit: 7, last_kept, ..RecordSet::default() });
     let snapshot = evaluate_reading(&mut evaluator, reading);
-    assert_eq!(said(&snapshot, "a"), (State::NoLeader, Reason::Absent));
-    assert_eq!(said(&snapshot, "z"), (State::Unknown, Reason::NotObservedYet));
-    assert_eq!(said(&snapshot, "named"), (State::Unknown, Reason::NotObservedYet));
+    assert_eq!(state_and_reason(&snapshot, "a"), (State::NoLeader, Reason::Absent));
+    assert_eq!(state_and_reason(&snapshot, "z"), (State::Unknown, Reason::NotObservedYet));
+    assert_eq!(state_and_reason(&snapshot, "named"), (State::Unknown, Reason::NotObservedYet));
 }
 
 #[test]
-fn a_lease_that_is_absent_is_known_to_be_though_rows_of_another_were_left_out() {
+fn a_lease_is_known_to_be_absent_although_rows_of_another_were_left_out() {
     let mut evaluator = evaluator(RULES);
     evaluate(&mut evaluator, 10, vec![row("a", "h", 1, 10), row("z", "h", 1, 10)]);
     let rows = vec![row("a", "h", 1, 20)];
     let reading = reading(20, Columns::all(), RecordSet { accepted: rows, over_limit: 7, ..RecordSet::default() });
     let snapshot = evaluate_reading(&mut evaluator, reading);
-    assert_eq!(said(&snapshot, "z"), (State::NoLeader, Reason::Absent));
+    assert_eq!(state_and_reason(&snapshot, "z"), (State::NoLeader, Reason::Absent));
 }
 
 #[test]
-fn of_a_lease_with_more_members_than_are_looked_at_nothing_is_claimed() {
+fn nothing_is_claimed_of_a_lease_with_more_members_than_are_read() {
     // Each of these would be proven by its rows, if they were all that there are.
     let (now, old) = (1_000, 10);
     let working = LeaseRecord { progress_at: Some(t(now)), ..row("a", "h", 1, now) };
@@ -38,7 +38,7 @@ fn of_a_lease_with_more_members_than_are_looked_at_nothing_is_claimed() {
     for (member, whole) in
         [(working, State::Active), (stalled, State::Stalled), (idle, State::Idle), (expired, State::NoLeader)]
     {
-        for (kind, left_out, said_of_it) in [
+        for (kind, left_out, expected) in [
             (LeaseKind::Registry, false, whole),
             (LeaseKind::Registry, true, State::Unknown),
             // Where one holder is the rule, several records are wrong whatever else there is.
@@ -59,7 +59,7 @@ fn of_a_lease_with_more_members_than_are_looked_at_nothing_is_claimed() {
             );
             let snapshot = evaluate_reading(&mut evaluator, reading);
             let a = status(&snapshot, "a");
-            assert_eq!(a.verdict.state, said_of_it, "{kind} {whole}");
+            assert_eq!(a.verdict.state, expected, "{kind} {whole}");
             let why = match (kind, left_out) {
                 (_, false) => None,
                 (LeaseKind::Registry, true) => Some(ObservationFailure::MembersOverLimit),
@@ -78,12 +78,12 @@ fn of_a_lease_with_more_members_than_are_looked_at_nothing_is_claimed() {
 }
 
 #[test]
-fn what_vanishes_keeps_its_state_until_there_is_no_room_for_it() {
+fn a_lease_that_vanished_stays_tracked_until_the_limit_is_reached() {
     let mut evaluator = evaluator(Rules { max_leases: 3, ..RULES });
     let snapshot = evaluate(&mut evaluator, 10, vec![row("a", "h", 1, 10), row("b", "h", 1, 10)]);
     assert_eq!(snapshot.leases.len(), 3);
     let snapshot = evaluate(&mut evaluator, 20, vec![row("b", "h", 1, 20)]);
-    assert_eq!(said(&snapshot, "a"), (State::NoLeader, Reason::Absent));
+    assert_eq!(state_and_reason(&snapshot, "a"), (State::NoLeader, Reason::Absent));
     // "a" has been gone for longest; "named" is never forgotten.
     let snapshot = evaluate(&mut evaluator, 30, vec![row("c", "h", 1, 30)]);
     let names: Vec<_> = snapshot.leases.iter().map(|status| &*status.lease).collect();
