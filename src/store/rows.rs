@@ -19,7 +19,7 @@ pub(super) struct Decoder {
 
 pub(super) fn no_row() -> ReadError {
     ReadError::InvalidRecord(
-        "the query returned no row, so it has no clock: select from the clock, LEFT JOIN the leases".to_owned(),
+        "the query returned no row, so it has no clock: select from the clock, LEFT JOIN the leases".into(),
     )
 }
 

@@ -54,6 +54,7 @@ impl<H> Server<H> {
     }
 
     /// The password, which is read for each connection; `None` if no file is configured.
+    #[cfg(any(feature = "mysql", feature = "postgres", feature = "redis"))]
     pub(super) async fn read_password(&self, deadline: Instant) -> Result<Option<Password>, ReadError> {
         match &self.password {
             Some(file) => file.read(deadline).await.map(Some),

@@ -43,8 +43,8 @@ pub(super) fn read_error(error: Error) -> ReadError {
             "the server lets this user in by a way that is not supported; let it be `mysql_native_password` or \
              `caching_sha2_password`",
         ),
-        Error::Protocol(_) => ReadError::Unreachable("what answers does not speak MySQL's protocol".to_owned()),
-        _ => ReadError::Unreachable("the connection failed".to_owned()),
+        Error::Protocol(_) => ReadError::Unreachable("what answers does not speak MySQL's protocol".into()),
+        _ => ReadError::Unreachable("the connection failed".into()),
     }
 }
 
@@ -66,8 +66,8 @@ impl QueryContext<'_> {
     /// Reference" in MySQL's documentation and "MariaDB Error Codes" in MariaDB's.
     fn answered(self, number: u16, state: &str, message: &str) -> ReadError {
         match number {
-            1969 | 3024 => ReadError::Timeout("the query ran into the server's time limit".to_owned()),
-            1205 => ReadError::Timeout("a table stayed locked by others for too long".to_owned()),
+            1969 | 3024 => ReadError::Timeout("the query ran into the server's time limit".into()),
+            1205 => ReadError::Timeout("a table stayed locked by others for too long".into()),
             1045 | 1130 | 1698 => refused(
                 "the server refuses the user, the password, the client's host, or how the connection is protected; one \
              without a name at the client's host goes before all others",
@@ -103,7 +103,7 @@ impl QueryContext<'_> {
             1305 => self.named("there is no routine", message.split(' ').nth(1), number),
             1356 => self.named("something is missing that is needed by the view", quoted(message), number),
             1582 => self.named("wrong number of arguments to", quoted(message), number),
-            1242 => ReadError::InvalidRecord("a subquery of the query gives more than one row".to_owned()),
+            1242 => ReadError::InvalidRecord("a subquery of the query gives more than one row".into()),
             1064 => mismatch(&match message.rsplit_once(" at line ").map(|(_, line)| line.parse::<usize>()) {
                 Some(Ok(line)) if line <= self.sql.lines().count() => {
                     format!("syntax error, at line {line} of the query; it must be one SELECT")

@@ -56,7 +56,7 @@ impl<'a> Authentication<'a> {
     }
 
     fn password(&self) -> Result<&str, Failure> {
-        let absent = || ReadError::Refused("the server asks for a password; name a file in `password_file`".to_owned());
+        let absent = || ReadError::Refused("the server asks for a password; name a file in `password_file`".into());
         Ok(self.password.as_ref().ok_or_else(absent)?.reveal())
     }
 
@@ -103,5 +103,5 @@ fn unknown() -> Failure {
 }
 
 fn unproven() -> Failure {
-    ReadError::Refused("the server does not prove that it knows the password".to_owned()).into()
+    ReadError::Refused("the server does not prove that it knows the password".into()).into()
 }

@@ -61,7 +61,7 @@ impl Failure {
     pub(super) fn of_query(self, sql: &str) -> ReadError {
         match self {
             Self::Read(error) => error,
-            Self::Protocol => ReadError::Unreachable("what answers does not speak PostgreSQL's protocol".to_owned()),
+            Self::Protocol => ReadError::Unreachable("what answers does not speak PostgreSQL's protocol".into()),
             Self::TooLong => ReadError::Unreachable(
                 "what answers sends a message of more than 64 MiB, for which no memory is given".into(),
             ),

@@ -58,5 +58,5 @@ impl Pipeline {
 
 /// The error for a statement that a message cannot contain.
 fn zero_byte(_: std::io::Error) -> Failure {
-    ReadError::SchemaMismatch("the query has a zero byte in it, or is far too long".to_owned()).into()
+    ReadError::SchemaMismatch("the query has a zero byte in it, or is far too long".into()).into()
 }

@@ -177,7 +177,7 @@ impl Decoding {
         let described = columns_of_result(stream).await?;
         let columns = columns(described.names())?;
         // The tables may have changed since the connection was opened. The next connection looks the types up again.
-        let changed = || ReadError::SchemaMismatch("a column is of another type than before".to_owned());
+        let changed = || ReadError::SchemaMismatch("a column is of another type than before".into());
         let kinds =
             described.types().map(|oid| request.types.kind(oid).ok_or_else(changed)).collect::<Result<_, _>>()?;
         let (decoder, places) = (Decoder::new(columns, request.scope), Vec::new());

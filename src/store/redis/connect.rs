@@ -58,7 +58,7 @@ impl Keyspace {
 
     /// The address of the server, from the first sentinel that knows it.
     async fn master(&self, sentinels: &[Host], master: &str, deadline: Instant) -> Result<Host, ReadError> {
-        let mut failure = ReadError::Unreachable("no sentinel answers".to_owned());
+        let mut failure = ReadError::Unreachable("no sentinel answers".into());
         for sentinel in sentinels {
             match timeout(SENTINEL_LIMIT, self.ask_sentinel(sentinel, master, deadline)).await {
                 Ok(Ok(host)) => return Ok(host),
@@ -81,9 +81,9 @@ impl Keyspace {
         };
         connection.commands().add("SENTINEL", ["GET-MASTER-ADDR-BY-NAME", master].map(str::as_bytes));
         match connection.reply().await? {
-            Reply::Nil => Err(ReadError::SchemaMismatch(
-                "the sentinels know no master of the name in the store's address".to_owned(),
-            )),
+            Reply::Nil => {
+                Err(ReadError::SchemaMismatch("the sentinels know no master of the name in the store's address".into()))
+            }
             Reply::Array(parts) => host(parts).ok_or_else(not_understood),
             _ => Err(not_understood()),
         }

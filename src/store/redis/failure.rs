@@ -29,7 +29,7 @@ impl Failure {
 
 /// The error for a peer that is not such a server.
 pub(super) fn not_understood() -> ReadError {
-    ReadError::Unreachable("what answers does not speak the protocol of Redis".to_owned())
+    ReadError::Unreachable("what answers does not speak the protocol of Redis".into())
 }
 
 /// The error for bytes that are not a reply.
@@ -53,15 +53,15 @@ pub(super) fn of_role(role: Option<&[u8]>, mode: Option<&[u8]>) -> Result<(), Re
 }
 
 fn replica() -> ReadError {
-    ReadError::Refused("this server is a replica, whose keys lag behind; read the primary".to_owned())
+    ReadError::Refused("this server is a replica, whose keys lag behind; read the primary".into())
 }
 
 fn cluster() -> ReadError {
-    ReadError::Refused("the server is one of a cluster, which is not supported".to_owned())
+    ReadError::Refused("the server is one of a cluster, which is not supported".into())
 }
 
 pub(super) fn refused_version() -> ReadError {
-    ReadError::Refused("the server is too old; Redis 6 or later is needed".to_owned())
+    ReadError::Refused("the server is too old; Redis 6 or later is needed".into())
 }
 
 /// Translates an error of the server by its first word. The rest of its text is not shown.
@@ -80,14 +80,14 @@ pub(super) fn answered(command: &str, error: ServerError<'_>) -> ReadError {
         "NOPERM" | "EXECABORT" if error.code == "NOPERM" || says("no permissions") => {
             refused(&format!("the user may not give the command `{command}`; grant it with `+{command}`"))
         }
-        "LOADING" => ReadError::Unreachable("the server is still loading its data".to_owned()),
+        "LOADING" => ReadError::Unreachable("the server is still loading its data".into()),
         "OOM" => refused("the server is out of memory (maxmemory) and queues nothing in a transaction"),
         "BUSY" => refused("the server is busy with a script that runs on"),
         "MASTERDOWN" => replica(),
         "MOVED" | "ASK" | "CLUSTERDOWN" | "CROSSSLOT" | "TRYAGAIN" => cluster(),
         "DENIED" => refused("the server is in protected mode, and lets no other machine in"),
         "ERR" if says("max number of clients") => refused("the server has no connection left"),
-        "ERR" if says("DB index") => ReadError::SchemaMismatch("the server has no database of this number".to_owned()),
+        "ERR" if says("DB index") => ReadError::SchemaMismatch("the server has no database of this number".into()),
         "ERR" if says("unknown command") => refused(&format!(
             "the server does not know the command `{command}`; Redis 6 or later is needed, and not a sentinel"
         )),

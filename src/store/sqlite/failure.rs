@@ -106,12 +106,12 @@ fn of_statement(message: &str, offset: i32) -> String {
 }
 
 pub(super) fn empty() -> ReadError {
-    ReadError::SchemaMismatch("the file is empty: no tables were made in it yet, or it was cut short".to_owned())
+    ReadError::SchemaMismatch("the file is empty: no tables were made in it yet, or it was cut short".into())
 }
 
 /// The error for a file that is shorter than the database in it.
 pub(super) fn cut_short() -> ReadError {
-    ReadError::Refused("the database file was cut short: it has fewer pages than its header says".to_owned())
+    ReadError::Refused("the database file was cut short: it has fewer pages than its header says".into())
 }
 
 /// Whether a file is shorter than any database. The first page has at least 512 bytes.

@@ -83,7 +83,7 @@ impl SqliteStore {
 
     async fn read_by(&mut self, deadline: Instant) -> ReadResult {
         if self.stuck.as_ref().is_some_and(|stuck| !stuck.is_finished()) {
-            return Err(ReadError::Timeout("an earlier read of the file has not returned yet".to_owned()));
+            return Err(ReadError::Timeout("an earlier read of the file has not returned yet".into()));
         }
         self.stuck = None;
         let (path, query) = (Arc::clone(&self.path), Arc::clone(&self.query));
@@ -101,10 +101,10 @@ impl SqliteStore {
                 self.connection = open;
                 result
             }
-            Ok(Err(_)) => Err(ReadError::Refused("reading the file ended unexpectedly".to_owned())),
+            Ok(Err(_)) => Err(ReadError::Refused("reading the file ended unexpectedly".into())),
             Err(_) => {
                 self.stuck = Some(thread);
-                Err(ReadError::Timeout("the file system does not answer".to_owned()))
+                Err(ReadError::Timeout("the file system does not answer".into()))
             }
         }
     }
@@ -136,7 +136,7 @@ fn attempt(
     let metadata = std::fs::metadata(path).map_err(|error| failure::of_file(&error))?;
     if !metadata.is_file() {
         // A read of a pipe would wait for ever.
-        return Err(ReadError::Unreachable("what is at the configured path is not a file".to_owned()).into());
+        return Err(ReadError::Unreachable("what is at the configured path is not a file".into()).into());
     }
     if metadata.len() <= truncation::EMPTY && truncation::has_log(path) {
         return Err(failure::empty().into());

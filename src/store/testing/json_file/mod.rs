@@ -123,7 +123,7 @@ impl JsonStore {
         const COLUMNS: [&str; 5] = ["store_now", "lease", "holder", "epoch", "expires_at"];
         let began = clock::monotonic();
         let text = std::fs::read_to_string(&self.config.path);
-        let text = text.map_err(|_| ReadError::Unreachable("the file cannot be read".to_owned()))?;
+        let text = text.map_err(|_| ReadError::Unreachable("the file cannot be read".into()))?;
         let mismatch = |what: &str| ReadError::SchemaMismatch(what.to_owned());
         let file: Json = serde_json::from_str(&text).map_err(|_| mismatch("the file is not JSON"))?;
         let at = ReadInterval { start: began, end: clock::monotonic() };
