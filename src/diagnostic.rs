@@ -140,13 +140,13 @@ impl fmt::Display for Warning {
 /// Why a file that a configuration names cannot be used: the predicate of a sentence about the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum FileFault {
-    /// It cannot be read.
+    /// The file cannot be read.
     #[error(transparent)]
     Read(#[from] FileError),
-    /// It is too short for a key.
+    /// The file is too short for a key.
     #[error("has less than 16 bytes, which is easy to guess; make one with `head -c 32 /dev/urandom | base64`")]
     TooShort,
-    /// It is not text.
+    /// The file is not text.
     #[error("is not UTF-8; save it as such")]
     NotText,
 }

@@ -10,7 +10,7 @@ use super::raw::RawLimits;
 use crate::diagnostic::QuotedValue;
 use crate::duration::{Zero, duration};
 
-/// The policy, with the given limits in place of its own.
+/// A policy with the given limits in place of those of `base`.
 pub(super) fn overridden(base: Policy, given: RawLimits<'_>, diagnostics: &mut Diagnostics) -> Policy {
     let mut policy = base;
     if let Some(stall_after) = length("stall_after", given.stall_after, Zero::Refused, diagnostics) {

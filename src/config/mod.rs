@@ -43,7 +43,7 @@ use raw::{MISPLACED, RawConfig};
 /// A configuration that can be used as it is.
 #[derive(Clone, Debug)]
 pub struct Config {
-    /// What to read, in the order of the file; at least one.
+    /// The sources, in the order of the file; at least one.
     pub sources: Vec<Source>,
     /// The key for tokens of holders. Without a key, each process makes a random one.
     pub token_key: Option<TokenKey>,

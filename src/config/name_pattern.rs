@@ -20,10 +20,10 @@ enum Token {
 /// Why a text is not a pattern.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NamePatternFault {
-    /// It matches nothing that has a name.
+    /// The pattern is empty.
     #[error("an empty pattern matches no name; write `*` or leave the key out to match every one")]
     Empty,
-    /// It is longer than any name.
+    /// The pattern is longer than any name.
     #[error("a pattern longer than 1024 bytes matches no name; shorten it")]
     TooLong,
 }

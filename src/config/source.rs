@@ -24,7 +24,7 @@ use crate::suggestion::similar_names;
 /// One store to read, and how.
 #[derive(Clone)]
 pub struct Source {
-    /// Its name: the label `source`.
+    /// The name: the label `source`.
     pub name: Arc<str>,
     /// The store and what to read there.
     pub store: Arc<dyn StoreConfig>,

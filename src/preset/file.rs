@@ -88,7 +88,7 @@ impl<'de> Deserialize<'de> for RawStores {
 /// Reads a data file, which must be named like the preset in it.
 ///
 /// # Errors
-/// What is wrong with it, for the author of the file.
+/// A description of the problem, for the author of the file.
 pub(super) fn read(name: &str, text: &str) -> Result<Preset, String> {
     let raw: RawPreset = yaml::read(text, &[]).map_err(|unreadable| unreadable.to_string())?;
     if raw.name != name {

@@ -19,11 +19,11 @@ pub use crate::store::parameter::{Parameter, ParameterType, Value, ValueFault};
 #[cfg(test)]
 use crate::store::parameter;
 
-/// What one scheduler stores where, and how to read it.
+/// The data of one scheduler, and how to read it.
 #[derive(Debug)]
 pub struct Preset {
     name: String,
-    /// What holding a lease means there.
+    /// The kind of its leases.
     pub kind: LeaseKind,
     /// Whose clock wrote the times.
     pub clock: Clock,
@@ -31,9 +31,9 @@ pub struct Preset {
     pub columns: Columns,
     /// The name of the only lease, if the query names one.
     pub lease: Option<Arc<str>>,
-    /// Its description for users.
+    /// The description for users.
     pub about: About,
-    /// What its user can set for their own tables and keys.
+    /// The parameters, which users set to fit their tables and keys.
     pub parameters: Vec<Parameter>,
     stores: Vec<PresetStore>,
     /// The kinds of store that it reads and this build leaves out.
@@ -51,9 +51,9 @@ struct PresetStore {
 /// The description of a preset for users.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct About {
-    /// What it is, in one line.
+    /// The description in one line.
     pub description: String,
-    /// What times without a zone mean there.
+    /// The zone of times without a zone.
     pub zone: String,
     /// When a holder's time is up.
     pub freshness: String,
@@ -61,15 +61,15 @@ pub struct About {
     pub ttl: String,
     /// Where the epoch comes from, and whether it can go backwards.
     pub epoch: String,
-    /// What counts as progress.
+    /// The meaning of progress.
     pub progress: String,
-    /// What counts as due: the leader's own work, not that of the workers.
+    /// The meaning of due work: the work of the leader, not that of the workers.
     pub due: String,
-    /// What its user must supply, because no table tells it.
+    /// The settings that users must supply, because the store does not have them.
     pub supply: Vec<String>,
-    /// What to know about its results.
+    /// The limits of its results.
     pub caveats: Vec<String>,
-    /// What an example should say of its leases, by the keys of a rule; the values are only examples.
+    /// Example limits of leases, by the keys of an entry of `leases`.
     pub limits: Vec<(String, String)>,
 }
 
@@ -93,7 +93,7 @@ impl Preset {
         Self::all().iter().find(|preset| preset.name == name)
     }
 
-    /// Its name, as a configuration gives it.
+    /// The name in configurations.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name
@@ -181,7 +181,7 @@ impl FilledPreset<'_> {
         self.preset.store(store)?.query.query(&self.values)
     }
 
-    /// What the query is called: `statement` or the like.
+    /// The noun for the query: `statement` or the like.
     #[must_use]
     pub fn noun(&self, store: &str) -> &'static str {
         self.preset.store(store).map_or("query", |store| store.query.noun())

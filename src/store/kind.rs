@@ -14,7 +14,7 @@ use crate::lease::Columns;
 /// A kind of store. All that is specific to it is behind this trait, in one folder. The defaults are those of a store with
 /// SQL.
 pub trait StoreKind: fmt::Debug + Send + Sync {
-    /// Its name in preset files and messages. If a cargo feature builds it, the feature has this name too.
+    /// The name in preset files and messages. The cargo feature that builds the kind has the same name.
     fn name(&self) -> &'static str;
 
     /// Whether messages leave it out of their lists, as they do with a kind that only tests have.
@@ -48,10 +48,10 @@ pub trait StoreKind: fmt::Debug + Send + Sync {
         sql::PRESET_KEYS
     }
 
-    /// What a preset reads of such a store.
+    /// The query of a preset, from the section of this kind of store.
     ///
     /// # Errors
-    /// What is wrong with the section, for the author of the preset.
+    /// The problems of the section, for the author of the preset.
     fn preset_query(&self, section: &Section, preset: &PresetFacts<'_>) -> Result<Box<dyn PresetQuery>, String> {
         Ok(Box::new(sql::PresetSql::of_preset(section, preset)?))
     }
@@ -68,7 +68,7 @@ pub trait StoreKind: fmt::Debug + Send + Sync {
 
 /// A configured store: where it is, what to read there, and how its times are to be understood.
 pub trait StoreConfig: Any + DynEq + fmt::Debug + Send + Sync {
-    /// Its kind.
+    /// The kind of the store.
     fn kind(&self) -> &'static dyn StoreKind;
 
     /// The store. Nothing is opened yet.
@@ -99,7 +99,7 @@ impl PartialEq for dyn StoreConfig {
 }
 
 impl dyn StoreConfig {
-    /// It as the configuration of one kind.
+    /// The configuration as that of one kind.
     #[must_use]
     pub fn downcast_ref<T: StoreConfig>(&self) -> Option<&T> {
         (self as &dyn Any).downcast_ref()
@@ -113,7 +113,7 @@ impl fmt::Display for dyn StoreConfig {
     }
 }
 
-/// What to read of a store. Each kind of store takes its own type of query.
+/// The query of a source. Each kind of store has a type of query.
 pub trait Query: Any + Send + Sync {
     /// Whether there is exactly one lease, which is named after the source.
     fn has_one_lease(&self) -> bool {
@@ -127,25 +127,25 @@ pub trait Query: Any + Send + Sync {
 }
 
 impl dyn Query {
-    /// It as one type of query.
+    /// The query as one type of query.
     #[must_use]
     pub fn downcast<T: Query>(self: Box<Self>) -> Option<T> {
         (self as Box<dyn Any>).downcast().ok().map(|query| *query)
     }
 }
 
-/// What the query of a preset is checked against.
+/// The facts that the query of a preset is checked against.
 #[derive(Debug)]
 pub struct PresetFacts<'a> {
     /// The columns that the preset declares.
     pub columns: Columns,
-    /// Its parameters.
+    /// The parameters of the preset.
     pub parameters: &'a [Parameter],
 }
 
-/// What a preset reads of one kind of store, with parameters in braces.
+/// The query of a preset for one kind of store, with parameters in braces.
 pub trait PresetQuery: fmt::Debug + Send + Sync {
-    /// What it is: `statement` or the like.
+    /// The noun for the query: `statement` or the like.
     fn noun(&self) -> &'static str;
 
     /// Every text in which a parameter can be.
@@ -163,7 +163,7 @@ pub trait PresetQuery: fmt::Debug + Send + Sync {
     }
 }
 
-/// What a preset needs and reads for one version of what is stored, as a person reads it.
+/// The grants and the query of a preset for one version of what is stored, as users read them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PresetView {
     /// The version's name, if there are several.

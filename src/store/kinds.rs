@@ -7,7 +7,7 @@ use crate::diagnostic::QuotedValue;
 
 /// A kind of store, which this build may leave out.
 struct ListedKind {
-    /// Its name, which is that of the cargo feature.
+    /// The name, which is that of the cargo feature.
     name: &'static str,
     schemes: &'static [&'static str],
     /// The keys of a source that only such kinds declare. A build without the kind accepts them, so that the scheme is what

@@ -97,7 +97,7 @@ impl RecordLimiter {
         self.compact();
         let Self { rows, mut rejected, nameless: mut all_rejected, last_kept, incomplete, mut over_limit, .. } = self;
         all_rejected.append(&mut rejected);
-        // Each stands for one of the rows that were counted.
+        // Each of these records stands for one of the rows that were counted.
         over_limit -= incomplete.len() as u64;
         all_rejected.extend(incomplete.into_iter().map(|lease| RejectedRecord {
             lease: Some(lease),

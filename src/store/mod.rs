@@ -83,7 +83,7 @@ pub enum ReadError {
     /// The store did not answer in time. The operator of the store has to act, or `timeout` is too short.
     #[error("{0}")]
     Timeout(String),
-    /// The store answered with an error. Whoever grants access to it or maintains it has to act.
+    /// The store answered with an error. The administrator of the store has to act.
     #[error("{0}")]
     Refused(String),
     /// Tables or columns are not those that the query or preset needs. The configuration has to change.

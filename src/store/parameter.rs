@@ -1,4 +1,4 @@
-//! The parameters of a preset: what its user can set for their own tables and keys, such as a prefix or a limit.
+//! The parameters of a preset, which users set to fit their tables and keys, such as a prefix or a limit.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -11,15 +11,15 @@ use crate::duration::{DurationFault, Zero, duration};
 /// A parameter, which a source sets under `parameters`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Parameter {
-    /// Its name.
+    /// The name.
     pub name: Box<str>,
     /// The type of its value.
     pub takes: ParameterType,
-    /// Its value if the source sets none. Without a default the source must.
+    /// The value if the source sets none. Without a default the source must set one.
     pub default: Option<Value>,
     /// The value in an example, if it is to differ from the default.
     pub example: Option<Value>,
-    /// What it means, in one line.
+    /// The meaning, in one line.
     pub means: Box<str>,
 }
 
@@ -40,7 +40,7 @@ impl ParameterType {
     /// All types.
     pub const ALL: [Self; 4] = [Self::Identifier, Self::Duration, Self::Text, Self::Flag];
 
-    /// Its name in data files.
+    /// The name of the type in data files.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -69,16 +69,16 @@ pub enum Value {
 /// Why a text is not a value of a parameter, and what to write instead.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ValueFault {
-    /// It is not a name in SQL.
+    /// The text is not a name in SQL.
     #[error("write letters, digits and `_`, up to {MAX_IDENTIFIER} of them and no digit first")]
     Identifier,
-    /// It is not a part of a key.
+    /// The text is not a part of a key.
     #[error("write up to {MAX_KEY_TEXT} bytes, without spaces and without any of *?[]{{}}\\")]
     Text,
-    /// It is not a length of time.
+    /// The text is not a length of time.
     #[error(transparent)]
     Duration(#[from] DurationFault),
-    /// It is neither `true` nor `false`.
+    /// The text is neither `true` nor `false`.
     #[error("write `true` or `false`")]
     Flag,
 }

@@ -25,7 +25,7 @@ pub fn line(text: &Text) -> u64 {
 pub struct KeySpec {
     /// The name.
     pub name: &'static str,
-    /// What the value is.
+    /// The shape of the value.
     pub shape: Shape,
 }
 
@@ -105,7 +105,7 @@ impl Node {
         }
     }
 
-    /// Its texts.
+    /// All texts in the value.
     #[must_use]
     pub fn texts(&self) -> Vec<&Text> {
         match self {
@@ -134,7 +134,7 @@ impl Section {
     /// Reads a section with these keys.
     ///
     /// # Errors
-    /// It has a key that is not one of them, or a value of another shape.
+    /// The section has a key that is not declared, or a value of another shape.
     pub fn deserialize<'de, D: Deserializer<'de>>(keys: KeySet, deserializer: D) -> Result<Self, D::Error> {
         deserializer.deserialize_struct("section", keys.names, SectionVisitor(Keys::Declared(keys)))
     }
@@ -284,7 +284,7 @@ pub struct StoreSection<'a> {
 }
 
 impl StoreSection<'_> {
-    /// What an address names; a problem with it is noted.
+    /// The parsed address of the store; a problem with it is noted.
     pub fn address<T>(&mut self, parse: impl FnOnce(&str) -> Result<T, StoreProblem>) -> Option<T> {
         self.diagnostics.keep(line(self.address), parse(&self.address.value))
     }

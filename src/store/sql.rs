@@ -32,7 +32,7 @@ pub(super) const SEVERAL_STATEMENTS: &str = "the query is more than one statemen
 pub enum Statement {
     /// This one.
     Fixed(Arc<str>),
-    /// The one that the result of another statement names.
+    /// A statement that the result of another statement chooses.
     Probed {
         /// Returns one row with one text: the name of a variant.
         probe: Arc<str>,
@@ -65,7 +65,7 @@ impl Statement {
         }
     }
 
-    /// The statement itself, or the one that the probe's result names.
+    /// The statement, or the variant with the name that the probe returned.
     ///
     /// # Errors
     /// [`ReadError::SchemaMismatch`] if it names none.
@@ -103,7 +103,7 @@ pub(super) struct PresetSql {
     sql: String,
     /// Returns the name of a variant. It is there if `variants` are.
     probe: Option<String>,
-    /// What replaces the placeholders that are no parameters, for each version of what is stored.
+    /// For each version of what is stored: the texts for placeholders that are not parameters.
     variants: BTreeMap<String, BTreeMap<String, String>>,
 }
 

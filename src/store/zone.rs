@@ -22,13 +22,13 @@ pub enum SessionZone {
 /// Why a text is not a time zone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ZoneFault {
-    /// It is not a fixed offset.
+    /// The text is not a fixed offset.
     #[error(
         "write `UTC`, or how far it is ahead of that, as `+09:00`; only `session_time_zone`, where it is the server that \
          converts, takes a zone's name"
     )]
     OfExporter,
-    /// It is neither a fixed offset nor a name.
+    /// The text is neither a fixed offset nor a name.
     #[error(
         "write `UTC`, how far it is ahead of that, as `+09:00`, or a name that the server knows, as `Europe/Berlin`"
     )]

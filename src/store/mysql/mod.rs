@@ -37,7 +37,7 @@ use value::Kind;
 pub struct Database {
     /// The server.
     pub server: Server,
-    /// Its name.
+    /// The name of the database.
     pub name: Box<str>,
     /// The query.
     pub statement: Statement,

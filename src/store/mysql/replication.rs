@@ -1,6 +1,6 @@
 //! Whether a MariaDB server is a replica, from variables that any user may read.
 //!
-//! `SHOW REPLICA STATUS` would be exact, but needs a right of its own. MySQL has no such variables.
+//! `SHOW REPLICA STATUS` would be exact, but needs a further right. MySQL has no such variables.
 
 use sqlx::mysql::MySqlRow;
 
@@ -9,7 +9,7 @@ use super::bytes;
 /// The columns to select from [`SOURCE`].
 pub(super) const COLUMNS: &str = "@@global.server_id, @@gtid_current_pos, status.runs, status.heartbeat, status.resets";
 
-/// Where [`COLUMNS`] are selected from. Beside an aggregate of its own level MariaDB shows `@@global.read_only` as 0.
+/// The source of [`COLUMNS`]. It is a subquery, because beside an aggregate MariaDB shows `@@global.read_only` as 0.
 pub(super) const SOURCE: &str = " FROM (SELECT \
     SUM(variable_name IN ('Slave_running', 'Slaves_running') AND variable_value NOT IN ('OFF', '0')) AS runs, \
     SUM(variable_name = 'Slave_heartbeat_period' AND variable_value > 0) AS heartbeat, \

@@ -37,7 +37,7 @@ use reading::{Prelude, ReadRequest};
 pub struct Database {
     /// The server.
     pub server: Server,
-    /// Its name.
+    /// The name of the database.
     pub name: Box<str>,
     /// The schema of unqualified names; `None` for the default of the user.
     pub schema: Option<Box<str>>,

@@ -112,7 +112,7 @@ impl<'r> Request<'r> {
         match at.checked_sub(1) {
             None => {
                 commands.add("MULTI", []);
-                // The only command that reports the role without a right of its own.
+                // The only command that reports the role without a further right.
                 commands.add("HELLO", ["3"].map(str::as_bytes));
                 commands.add("TIME", []);
             }

@@ -34,7 +34,7 @@ impl StoreKind for Sqlite {
     }
 
     fn keys(&self) -> &'static [KeySpec] {
-        // It is declared to be refused with a message of its own.
+        // The key is declared, so that it is refused with a specific message.
         &[PASSWORD_FILE]
     }
 

@@ -16,7 +16,7 @@ const ALL: [KeySpec; 9] = [
     KeySpec::text("epoch"),
     // A hash with the progress made under a lock.
     KeySpec::text("progress"),
-    // The fields of a hash to read; by default every one that fits.
+    // The fields of a hash to read; by default all known fields.
     KeySpec { name: "fields", shape: Shape::List },
     // A sorted set of work, scored by when it falls due.
     KeySpec::text("due_set"),

@@ -9,11 +9,11 @@ pub enum KeyTemplate {
     Fixed(Box<str>),
     /// A name with a part that is replaced.
     Derived {
-        /// What is before the part.
+        /// The text before the placeholder.
         before: Box<str>,
-        /// What the part is replaced by.
+        /// The part of the lease that replaces the placeholder.
         part: LeasePart,
-        /// What is after the part.
+        /// The text after the placeholder.
         after: Box<str>,
     },
 }
