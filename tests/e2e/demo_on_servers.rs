@@ -145,7 +145,10 @@ fn a_kept_store_on_a_server_can_be_read_without_the_demo() {
     assert!(!schemas(&database).is_empty());
     let Finished { code, stdout, .. } =
         Process::start(command(["status".to_owned(), format!("--config.file={file}")])).finish();
-    assert!(code == Some(1) && stdout.contains("no_leader") && stdout.contains("released"), "{code:?} {stdout}");
+    assert!(
+        code == Some(1) && stdout.contains("no_leader") && stdout.contains("the holder gave it back"),
+        "{code:?} {stdout}"
+    );
     run_commands(&notice);
     assert_eq!(schemas(&database), "");
     assert!(!std::path::Path::new(file).exists());

@@ -36,7 +36,7 @@ fn systemd_analyze_reports_nothing_about_the_units() {
 #[test]
 fn exposure_of_the_service_is_within_the_documented_score() {
     let service = service();
-    let said = service.split("no more than ").nth(1).and_then(|said| said.split(' ').next()).unwrap();
+    let said = service.split("exposure at ").nth(1).and_then(|said| said.split(' ').next()).unwrap();
     let (limit, exposed) = (said.parse().unwrap(), exposure(|unit| unit));
     assert!(exposed <= limit, "{exposed}, where the unit says {limit}");
     let without = exposure(|unit| unit.replace("\nCapabilityBoundingSet=", ""));

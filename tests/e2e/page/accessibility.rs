@@ -85,7 +85,7 @@ fn page_is_complete_and_can_be_filtered_without_script() {
     assert_eq!(browser.text("location.search"), "?q=retent&source=");
     assert_eq!(browser.text("document.querySelector('input[name=q]').value"), "retent");
     browser.open(&fixture.address("/lease?source=own&lease=retention"));
-    assert!(browser.text("document.getElementById('main').textContent").contains("Seen as stalled since"));
+    assert!(browser.text("document.getElementById('main').textContent").contains("Observed as stalled since"));
     browser.assert_no_complaints();
 }
 

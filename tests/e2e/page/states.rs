@@ -66,7 +66,7 @@ fn lease_page_has_its_own_address_and_shows_the_evidence() {
         "no_progress",
         "stall_after 5m",
         "a time in the store",
-        "Seen as stalled since",
+        "Observed as stalled since",
         "None.",
         "thread dump",
         "LeaseWorkStalled",
