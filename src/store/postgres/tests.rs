@@ -99,9 +99,15 @@ async fn what_is_said_in_between_is_passed_over() {
     let (client, mut server) = duplex(1024);
     let mut stream = MessageStream::new(Box::new(client));
     let notice = b"N\0\0\0\x0bSNOTE\0\0S\0\0\0\x09a\0bc\0A\0\0\0\x0c\0\0\0\x01a\0b\0";
-    server.write_all(&[&notice[..], b"D\0\0\0\x06\0\0", notice, b"1\0\0\0\x04", notice].concat()).await.unwrap();
+    server
+        .write_all(&[&notice[..], b"D\0\0\0\x06\0\0", notice, b"1\0\0\0\x04", b"n\0\0\0\x04", notice].concat())
+        .await
+        .unwrap();
     assert!(matches!(stream.next_answer().await, Ok(ServerMessage::Row(b"\0\0"))));
-    assert!(matches!(stream.next_answer().await, Ok(ServerMessage::Other(_))));
+    assert!(matches!(
+        stream.next_answer().await,
+        Ok(ServerMessage::Other(postgres_protocol::message::backend::Message::NoData))
+    ));
 }
 
 fn secret() -> (tempfile::TempDir, PathBuf) {
