@@ -79,7 +79,8 @@ pub struct NotConfigured;
 pub enum WaitLimit {
     /// One second, for a client that will ask again.
     Short,
-    /// One second longer than the last reading took if that reading is too old to be shown, for a client that asks once.
+    /// One second longer than the last reading took, for a client that asks once. It applies if the last reading is too old to
+    /// be shown.
     LastReadDuration,
 }
 

@@ -57,7 +57,7 @@ fn parse_parameter(text: &str) -> Result<(String, String), &'static str> {
 }
 
 fn kinds() -> impl clap::builder::TypedValueParser<Value = &'static dyn StoreKind> {
-    PossibleValuesParser::new(kinds::listed().map(StoreKind::name))
+    PossibleValuesParser::new(kinds::visible_kinds().map(StoreKind::name))
         .try_map(|name| kinds::named(&name).ok_or("there is no such kind of store"))
 }
 

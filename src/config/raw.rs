@@ -54,7 +54,7 @@ const AFTER_QUERY: [KeySpec; 6] = [
 
 /// Every key of a source, and the names that messages list, which leave out those of hidden kinds of store.
 static SOURCE_KEYS: LazyLock<(Vec<KeySpec>, Vec<&'static str>)> = LazyLock::new(|| {
-    let listed = || kinds::listed();
+    let listed = || kinds::visible_kinds();
     let common = BEFORE_QUERY.into_iter().chain(listed().map(StoreKind::query_key)).chain(AFTER_QUERY);
     let listed = common.chain(listed().flat_map(StoreKind::keys).copied());
     let hidden = kinds::KINDS.iter().filter(|kind| kind.is_hidden());

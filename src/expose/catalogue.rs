@@ -32,6 +32,9 @@ pub enum Subject {
     Source(Samples<SourceSnapshot>),
 }
 
+/// Passes on each value of a label.
+pub type ForEachLabelValue<T> = fn(&T, &mut dyn FnMut(&str));
+
 /// The samples of one lease or one source.
 #[derive(Debug)]
 pub enum Samples<T: 'static> {
@@ -42,7 +45,7 @@ pub enum Samples<T: 'static> {
     /// One counter for each value of the label.
     Counters(&'static str, &'static [&'static str], fn(&T, usize) -> u64),
     /// One sample, always 1, for each label value that the function passes on. These values must not need escaping.
-    LabelValues(&'static str, fn(&T, &mut dyn FnMut(&str))),
+    LabelValues(&'static str, ForEachLabelValue<T>),
     /// A gauge, for example in seconds.
     Float(fn(&T) -> Option<f64>),
     /// A gauge that is an exact integer, however large.

@@ -49,29 +49,29 @@ impl fmt::Debug for LazyText {
 
 /// The text of up to this many leases is about 64 kB. It is compressed as a whole for each response, which makes it
 /// shorter. Longer text is written lazily, or sent in blocks that are compressed once and shared.
-const MAX_WHOLE_LEASES: usize = 24;
+const MAX_LEASES_COMPRESSED_WHOLE: usize = 24;
 
 impl Observer {
-    /// The metrics of these readings, followed by `rest`.
+    /// The metrics of these readings, followed by `trailer`.
     pub async fn metrics(
         &self,
         readings: &[Arc<CachedReading>],
         format: Format,
         encoding: Encoding,
-        rest: Vec<Bytes>,
+        trailer: Vec<Bytes>,
     ) -> EncodedText {
         let exposition = &self.exposition;
         let sources: Vec<_> = readings.iter().map(|reading| Arc::clone(&reading.metrics)).collect();
-        if leases(readings) <= MAX_WHOLE_LEASES {
-            return encoded(exposition.text(format, sources, rest).collect(), encoding);
+        if leases(readings) <= MAX_LEASES_COMPRESSED_WHOLE {
+            return encoded(exposition.text(format, sources, trailer).collect(), encoding);
         }
         if encoding != Encoding::Identity
-            && let Some(stream) = compressed(exposition, readings, &sources, format, &rest).await
+            && let Some(stream) = compressed(exposition, readings, &sources, format, &trailer).await
         {
             return EncodedText::Gzip(stream);
         }
         let retained = readings.iter().map(retained).collect();
-        EncodedText::Lazy(LazyText { pieces: Box::new(exposition.text(format, sources, rest)), retained })
+        EncodedText::Lazy(LazyText { pieces: Box::new(exposition.text(format, sources, trailer)), retained })
     }
 }
 
@@ -81,7 +81,7 @@ async fn compressed(
     readings: &[Arc<CachedReading>],
     sources: &[Arc<SourceMetrics>],
     format: Format,
-    rest: &[Bytes],
+    trailer: &[Bytes],
 ) -> Option<Vec<Bytes>> {
     // The sources are compressed in parallel.
     let tasks: Vec<_> = readings
@@ -95,7 +95,7 @@ async fn compressed(
     }
     let joined: Vec<_> =
         sources.iter().zip(&compressed).map(|(source, compressed)| (&**source, &**compressed)).collect();
-    let stream = exposition.joined_gzip(format, &joined, rest);
+    let stream = exposition.joined_gzip(format, &joined, trailer);
     stream.inspect_err(|error| tracing::error!(%error, "the compressed metrics could not be joined")).ok()
 }
 
@@ -103,7 +103,7 @@ async fn compressed(
 pub async fn json(readings: &[Arc<CachedReading>], encoding: Encoding) -> Option<EncodedText> {
     let snapshots = readings.iter().map(|reading| Arc::clone(&reading.snapshot)).collect();
     let pieces = json::document_chunks(snapshots);
-    if leases(readings) <= MAX_WHOLE_LEASES {
+    if leases(readings) <= MAX_LEASES_COMPRESSED_WHOLE {
         return Some(encoded(pieces.collect(), encoding));
     }
     if encoding == Encoding::Identity {

@@ -27,7 +27,7 @@ const OVERRUN_ALLOWANCE: Duration = Duration::from_secs(10);
 const DISPLAY_PERIOD: Duration = Duration::from_secs(6);
 
 /// Readings of up to this many leases are evaluated on the task that read them. A change of threads would take longer.
-const MAX_INLINE_LEASES: usize = 500;
+const MAX_LEASES_EVALUATED_ON_TASK: usize = 500;
 
 /// A reading that has not ended yet. Clones share it.
 #[derive(Clone, Debug)]
@@ -174,7 +174,7 @@ impl Source {
             let (snapshot, at) = reader.evaluate(result, duration);
             Arc::new(CachedReading::new(Arc::new(snapshot), reader.history.clone(), at, compressed))
         };
-        let reading = if leases <= MAX_INLINE_LEASES {
+        let reading = if leases <= MAX_LEASES_EVALUATED_ON_TASK {
             evaluate()
         } else {
             // The evaluation of many leases must not delay other requests. If it panics, the sender is dropped, and every

@@ -114,7 +114,7 @@ pub(super) fn read(name: &str, text: &str) -> Result<Preset, String> {
             (Some((kind, section)), _) => stores.push(store(kind, &section, &facts)?),
             (None, Some(name)) => left_out.push(name),
             (None, None) => {
-                let known = kinds::listed().map(StoreKind::name).collect::<Vec<_>>().join(", ");
+                let known = kinds::visible_kinds().map(StoreKind::name).collect::<Vec<_>>().join(", ");
                 return Err(format!("`{name}` is none of {known}"));
             }
         }

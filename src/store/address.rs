@@ -1,6 +1,6 @@
 //! The address of a server, as a URL.
 
-#[cfg(all(test, feature = "mysql", feature = "postgres", feature = "redis"))]
+#[cfg(test)]
 mod tests;
 
 use store_address::{ServerUrl, UrlError, has_password};

@@ -32,7 +32,7 @@ pub trait StoreKind: fmt::Debug + Send + Sync {
         sql::QUERY
     }
 
-    /// The keys of a source that it reads, beside those that every source has.
+    /// The keys that this kind adds to those that every source has.
     fn keys(&self) -> &'static [KeySpec];
 
     /// The query that `query_key` describes; `None` if there is a problem, which is noted. `line` is that of the source.
@@ -40,7 +40,7 @@ pub trait StoreKind: fmt::Debug + Send + Sync {
         Some(Box::new(Statement::of_source(node, diagnostics)?))
     }
 
-    /// The store that a source configures; `None` if there is a problem, which is noted, or no query.
+    /// The store that a source configures; `None` after an error, which is added to the diagnostics, or without a query.
     fn configure(&self, section: &mut StoreSection<'_>, query: Option<Box<dyn Query>>) -> Option<Arc<dyn StoreConfig>>;
 
     /// The keys of its section of a preset file. One is `grants`.

@@ -10,20 +10,21 @@ struct ListedKind {
     /// The name, which is that of the cargo feature.
     name: &'static str,
     schemes: &'static [&'static str],
-    /// The keys of a source that only such kinds declare. A build without the kind accepts them, so that the scheme is what
-    /// is reported.
+    /// The keys of a source that not every kind has. A build without the kind accepts and ignores them, so that the user sees
+    /// the error about the scheme.
     keys: &'static [&'static str],
     kind: Option<&'static dyn StoreKind>,
 }
 
-/// Declares the kinds of store, a line each: name, condition for being in the build, type, schemes, and the keys of a source
-/// that not every kind declares.
+/// Declares the kinds of store, a line each: name, condition of the build (`all()` always holds), type, schemes, and the keys
+/// of a source that not every kind has.
 macro_rules! kinds {
     ($($name:literal if $built:meta: $kind:path, $schemes:expr, $keys:expr;)+) => {
         /// Every kind of store in this build, in the order in which messages list them.
         pub static KINDS: &[&dyn StoreKind] = &[$(#[cfg($built)] &$kind,)+];
 
-        static LISTED: &[ListedKind] = &[$(ListedKind {
+        /// Every kind of store, in this build or not.
+        static ALL_KINDS: &[ListedKind] = &[$(ListedKind {
             name: $name,
             schemes: $schemes,
             keys: $keys,
@@ -61,7 +62,7 @@ const REDIS_SCHEMES: &[&str] = &[
 const PLANNED: [&str; 3] = ["etcd", "kubernetes", "kubernetes+https"];
 
 /// The kinds that messages list.
-pub fn listed() -> impl Iterator<Item = &'static dyn StoreKind> {
+pub fn visible_kinds() -> impl Iterator<Item = &'static dyn StoreKind> {
     KINDS.iter().copied().filter(|kind| !kind.is_hidden())
 }
 
@@ -73,12 +74,12 @@ pub fn named(name: &str) -> Option<&'static dyn StoreKind> {
 
 /// The name of a kind that this build leaves out.
 pub(crate) fn left_out(name: &str) -> Option<&'static str> {
-    LISTED.iter().find(|listed| listed.kind.is_none() && listed.name == name).map(|listed| listed.name)
+    ALL_KINDS.iter().find(|listed| listed.kind.is_none() && listed.name == name).map(|listed| listed.name)
 }
 
 /// The keys that only kinds declare that this build leaves out.
 pub(crate) fn left_out_keys() -> impl Iterator<Item = KeySpec> {
-    let left_out = LISTED.iter().filter(|listed| listed.kind.is_none());
+    let left_out = ALL_KINDS.iter().filter(|listed| listed.kind.is_none());
     left_out.flat_map(|listed| listed.keys).map(|name| KeySpec { name, shape: Shape::Ignored })
 }
 
@@ -92,7 +93,7 @@ pub fn of_address(text: &str) -> Result<&'static dyn StoreKind, StoreProblem> {
         // An address may be no more than a scheme, such as `kubernetes:`.
         None => text.strip_suffix(':').filter(|scheme| !scheme.contains(':')),
     };
-    let listed = scheme.and_then(|scheme| LISTED.iter().find(|listed| listed.schemes.contains(&scheme)));
+    let listed = scheme.and_then(|scheme| ALL_KINDS.iter().find(|listed| listed.schemes.contains(&scheme)));
     let kind = listed.and_then(|listed| listed.kind);
     if kind.is_none_or(StoreKind::has_users) && has_secret(text) {
         return Err(SECRET_IN_ADDRESS.into());
@@ -107,7 +108,7 @@ pub(super) const SECRET_IN_ADDRESS: &str =
     "the store's address has a secret in it, which is never needed there; take it out and use `password_file`";
 
 fn unknown(scheme: &str, left_out: Option<&ListedKind>) -> StoreProblem {
-    let known = || listed().map(|kind| format!("`{}`", kind.name())).collect::<Vec<_>>().join(", ");
+    let known = || visible_kinds().map(|kind| format!("`{}`", kind.name())).collect::<Vec<_>>().join(", ");
     match left_out {
         Some(ListedKind { name, .. }) => format!(
             "stores of this kind are left out of this build: `{scheme}`; build it with the cargo feature `{name}`"

@@ -130,6 +130,9 @@ impl<C: Content> Router<C> {
     }
 
     /// Makes a response as soon as the budget has room for the memory that it retains.
+    ///
+    /// The permit limits the responses that are made at once, and the budget of the connections limits the memory of those
+    /// that are sent. A grant is the response's part of the budget. A ticket keeps the request's place while it waits.
     async fn resource_within_budget(
         &self,
         request: &ResourceRequest<'_>,
@@ -146,7 +149,8 @@ impl<C: Content> Router<C> {
                 Ok(grant) => return Ok(response.map(|body| body.with_grant(grant))),
                 Err(limit) => limit,
             };
-            // A request that waits must hold nothing, so the response is made again afterwards.
+            // The response is dropped while the request waits, so that waiting requests use no memory. It is made again when
+            // there is room.
             drop((permit, response));
             let room = timeout_at(request.deadline, budget.wait_for_room(slot.peer(), ticket, limit));
             ticket = Some(room.await.map_err(|_| RequestError::Busy)?);

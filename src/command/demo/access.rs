@@ -44,7 +44,7 @@ impl StoreAccess {
     }
 
     /// The description of [`hide`](Self::hide).
-    pub(super) const fn hidden(&self) -> &'static str {
+    pub(super) const fn hide_description(&self) -> &'static str {
         match self {
             Self::Link(_) => "The store is taken away from the exporter, as when a volume is unmounted.",
             Self::Proxy(_) => "The exporter is cut off from the server, as when a network fails.",

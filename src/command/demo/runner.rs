@@ -142,7 +142,7 @@ impl<'a, W: Write> ScenarioRunner<'a, W> {
         self.printed_in_step = false;
         let [leader, other] = leader_first(self.schedulers);
         let description = step.description.replace("{leader}", leader.name).replace("{other}", other.name);
-        self.output.action(&description.replace("{hidden}", self.environment.access.hidden()))?;
+        self.output.action(&description.replace("{hidden}", self.environment.access.hide_description()))?;
         self.perform(step.action, leader, other).await?;
         self.next_row = (step.action == Action::FreezeLeader).then(Instant::now);
         let with_table = self.next_row.is_some();

@@ -185,6 +185,7 @@ fn by_lease(records: &[LeaseRecord]) -> impl Iterator<Item = (&Arc<str>, &[Lease
 }
 
 /// The record of one lease in a reading.
+#[expect(clippy::large_enum_variant, reason = "nearly every lease has a record, which is usually borrowed")]
 pub(super) enum RecordState<'a> {
     Absent,
     Present {

@@ -69,9 +69,12 @@ async fn sixteen_scrapes_of_one_reading_in_either_format_send_blocks_that_were_c
 #[tokio::test]
 async fn a_short_text_is_compressed_as_a_whole_and_a_very_short_one_not_at_all() {
     let exposition = Exposition::without(|name| name != "lease_epoch");
-    for (leases, shared) in
-        [(1, None), (MAX_WHOLE_LEASES, Some(false)), (MAX_WHOLE_LEASES + 1, Some(true)), (3_000, Some(true))]
-    {
+    for (leases, shared) in [
+        (1, None),
+        (MAX_LEASES_COMPRESSED_WHOLE, Some(false)),
+        (MAX_LEASES_COMPRESSED_WHOLE + 1, Some(true)),
+        (3_000, Some(true)),
+    ] {
         let readings = [reading(snapshots::many(leases))];
         let body = metrics(&exposition, &readings, Format::Text, Encoding::Gzip, Vec::new()).await;
         match shared {

@@ -1,4 +1,5 @@
 //! Addresses, read as a configuration reads them.
+#![cfg(all(feature = "mysql", feature = "postgres", feature = "redis"))]
 
 use std::path::Path;
 use std::sync::Arc;

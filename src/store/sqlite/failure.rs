@@ -11,7 +11,7 @@ use crate::store::sql::SEVERAL_STATEMENTS;
 /// Why a reading failed.
 #[derive(Debug, thiserror::Error)]
 pub enum Failure {
-    /// An error to report.
+    /// An error that already says who must act.
     #[error(transparent)]
     Read(#[from] ReadError),
     /// An error of SQLite.

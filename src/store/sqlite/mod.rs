@@ -51,7 +51,8 @@ struct OpenFile {
     connection: Connection,
     file: FileId,
     /// The state of the file when it was opened, if it was in WAL mode.
-    wal: Option<FileState>,
+    /// The state of the database file when it was opened, if it has a write-ahead log.
+    state_if_wal: Option<FileState>,
 }
 
 /// A file that is overwritten by a copy keeps its identity. In WAL mode SQLite does not notice, but the state changes.
@@ -138,12 +139,12 @@ fn attempt(
         // A read of a pipe would wait for ever.
         return Err(ReadError::Unreachable("what is at the configured path is not a file".into()).into());
     }
-    if metadata.len() <= truncation::EMPTY && truncation::has_log(path) {
+    if metadata.len() <= truncation::MAX_EMPTY_LENGTH && truncation::has_log(path) {
         return Err(failure::empty().into());
     }
     let file = FileId::of(&metadata);
     let state = FileState { modified: (metadata.mtime(), metadata.mtime_nsec()), length: metadata.len() };
-    if open.as_ref().is_some_and(|open| open.file != file || open.wal.is_some_and(|wal| wal != state)) {
+    if open.as_ref().is_some_and(|open| open.file != file || open.state_if_wal.is_some_and(|before| before != state)) {
         *open = None;
     }
     let open = match open {
@@ -151,14 +152,14 @@ fn attempt(
         None => {
             let connection = connect(path)?;
             let mode: String = connection.pragma_query_value(None, "journal_mode", |row| row.get(0))?;
-            open.insert(OpenFile { connection, file, wal: (mode == "wal").then_some(state) })
+            open.insert(OpenFile { connection, file, state_if_wal: (mode == "wal").then_some(state) })
         }
     };
     // The number of pages must be of the same snapshot as the rows.
     let transaction = open.connection.unchecked_transaction()?;
     let reading = query.read(&transaction, deadline, &clock::monotonic);
     // Of an empty file SQLite would report that a table is missing.
-    let is_empty = metadata.len() <= truncation::EMPTY;
+    let is_empty = metadata.len() <= truncation::MAX_EMPTY_LENGTH;
     let reading =
         reading.map_err(|failure| if is_empty && !failure.is_locked() { failure::empty().into() } else { failure })?;
     truncation::check(&transaction, path, file)?;

@@ -43,7 +43,7 @@ pub(super) fn check(connection: &Connection, path: &Path, opened: FileId) -> Res
 
 /// The maximum length of a file that SQLite takes for an empty database. SQLite would remove its write-ahead log as stale, so
 /// such a file with a log is not opened.
-pub(super) const EMPTY: u64 = 1;
+pub(super) const MAX_EMPTY_LENGTH: u64 = 1;
 
 pub(super) fn has_log(path: &Path) -> bool {
     log_of(path).exists()

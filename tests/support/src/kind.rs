@@ -50,7 +50,7 @@ pub(super) fn text(path: PathBuf) -> String {
 }
 
 impl Kind {
-    /// As [`WITHOUT`] names it.
+    /// The name of the kind in `LEASE_EXPORTER_TESTS_WITHOUT`.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Postgres => "postgres",
@@ -93,7 +93,7 @@ impl Kind {
     }
 }
 
-/// Whether the tests are to do without what [`WITHOUT`] calls this. Says so, once it is asked, to whoever runs the tests.
+/// Whether `LEASE_EXPORTER_TESTS_WITHOUT` has this name. The first call that finds the name prints a notice.
 pub fn is_left_out(name: &str) -> bool {
     let without = std::env::var(WITHOUT).unwrap_or_default();
     let left_out = without.split(',').any(|other| other.trim() == name);

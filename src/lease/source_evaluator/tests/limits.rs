@@ -65,10 +65,7 @@ fn nothing_is_claimed_of_a_lease_with_more_members_than_are_read() {
                 (LeaseKind::Registry, true) => Some(ObservationFailure::MembersOverLimit),
                 _ => Some(ObservationFailure::DuplicateRecord),
             };
-            let unseen = match a.observation {
-                Err(why) => Some(why),
-                Ok(_) => None,
-            };
+            let unseen = a.observation.clone().err();
             assert_eq!(unseen, why);
             let rejected = &snapshot.health.rejected_now;
             assert_eq!(rejected.count(RecordFault::OverLimit), if left_out { 7 } else { 0 });
