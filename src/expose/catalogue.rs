@@ -33,7 +33,7 @@ pub enum Subject {
 }
 
 /// Passes on each value of a label.
-pub type ForEachLabelValue<T> = fn(&T, &mut dyn FnMut(&str));
+pub(super) type ForEachLabelValue<T> = fn(&T, &mut dyn FnMut(&str));
 
 /// The samples of one lease or one source.
 #[derive(Debug)]

@@ -15,14 +15,14 @@ fn peer(number: u8) -> Peer {
 
 /// A connection whose client has sent nothing.
 async fn silent(limiter: &Arc<ConnectionLimiter>, number: u8) -> Arc<ConnectionSlot> {
-    let slot = ConnectionSlot::acquire(&limiter, peer(number)).await;
+    let slot = ConnectionSlot::acquire(limiter, peer(number)).await;
     slot.record_empty_read();
     slot
 }
 
 /// A connection whose response was written.
 async fn answered(limiter: &Arc<ConnectionLimiter>, number: u8, accepted: bool) -> Arc<ConnectionSlot> {
-    let slot = ConnectionSlot::acquire(&limiter, peer(number)).await;
+    let slot = ConnectionSlot::acquire(limiter, peer(number)).await;
     answer(&slot, accepted);
     slot
 }
