@@ -19,8 +19,10 @@ use crate::harness::{contents, repository, run};
 const BEGIN: &str = "\n<!-- generated: ";
 const END: &str = "<!-- end -->";
 
-/// Every generated block by name.
-const BLOCKS: [(&str, fn() -> String); 12] = [
+/// The name of a generated block, and the function that writes it.
+type Block = (&'static str, fn() -> String);
+
+const BLOCKS: [Block; 12] = [
     ("states", states),
     ("reasons", reasons),
     ("authority", || values(&Authority::ALL.map(|value| (value.as_str(), value.description())))),
