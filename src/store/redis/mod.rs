@@ -4,7 +4,7 @@
 //!
 //! A reading is one `MULTI`/`EXEC` transaction with the server's role and clock, and for each lease its value and expiry.
 //! If a pattern names the leases, `SCAN` finds their keys before the transaction. A key that is gone by then is no lease.
-//! Between readings only [`DueScheduleTracker`] keeps state.
+//! Between readings only `DueScheduleTracker` keeps state.
 
 mod address;
 mod command;
