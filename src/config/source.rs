@@ -16,8 +16,9 @@ use crate::diagnostic::QuotedValue;
 use crate::duration::{DurationFault, Zero, duration};
 use crate::lease::{Clock, LeaseKind, Policies, Rules};
 use crate::preset::Preset;
-use crate::store::kind::{Query, StoreConfig, StoreKind};
+use crate::store::kind::{StoreConfig, StoreKind};
 use crate::store::kinds::{self, KINDS};
+use crate::store::query::Query;
 use crate::store::section::{Node, Section, StoreDiagnostics, StoreSection, Text, line};
 use crate::suggestion::similar_names;
 

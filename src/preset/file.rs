@@ -8,8 +8,9 @@ use serde::de::{Deserializer, IgnoredAny, MapAccess, Visitor};
 
 use super::{About, Parameter, ParameterType, Preset, PresetStore, Value};
 use crate::lease::{Clock, Column, Columns, LeaseKind};
-use crate::store::kind::{PresetFacts, StoreKind};
+use crate::store::kind::StoreKind;
 use crate::store::kinds;
+use crate::store::query::PresetFacts;
 use crate::store::section::{Node, Section, Shape};
 use crate::yaml;
 

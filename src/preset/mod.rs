@@ -11,8 +11,9 @@ mod tests;
 use std::sync::{Arc, LazyLock};
 
 use crate::lease::{Clock, Columns, LeaseKind};
-use crate::store::kind::{PresetQuery, PresetView, Query, StoreKind};
+use crate::store::kind::StoreKind;
 use crate::store::parameter::{Values, placeholders};
+use crate::store::query::{PresetQuery, PresetView, Query};
 
 pub use crate::store::parameter::{Parameter, ParameterType, Value, ValueFault};
 

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use super::{FILES, ParameterType, Preset, Value, file};
 use crate::store::Statement;
-use crate::store::kind::Query;
+use crate::store::query::Query;
 use crate::store::redis::keys::KeyLayout;
 
 /// A data file that is good, to put mistakes into.

@@ -19,6 +19,7 @@ pub mod parameter;
 pub mod postgres;
 #[cfg(test)]
 mod properties;
+pub mod query;
 #[cfg(feature = "redis")]
 pub mod redis;
 mod rows;

@@ -5,8 +5,8 @@ use std::fmt;
 use std::sync::Arc;
 
 use super::ReadError;
-use super::kind::{PresetFacts, PresetQuery, PresetView, Query};
 use super::parameter::{ParameterType, Value, Values, fill, placeholders};
+use super::query::{PresetFacts, PresetQuery, PresetView, Query};
 use super::section::{KeySet, KeySpec, Node, Section, Shape, StoreDiagnostics, line};
 
 /// The key of a source that has its SQL.

@@ -5,7 +5,8 @@ use std::fmt::Write as _;
 use crate::command::terminal::wrap;
 use crate::lease::{Clock, Column, LeaseKind};
 use crate::preset::{FilledPreset, Parameter, ParameterType, Preset};
-use crate::store::kind::{PresetView, StoreKind};
+use crate::store::kind::StoreKind;
+use crate::store::query::PresetView;
 
 /// The width of lines, as in help texts.
 const WIDTH: usize = 100;

@@ -4,7 +4,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::{Database, MysqlDriver};
-use crate::store::kind::{Query, StoreConfig, StoreKind};
+use crate::store::kind::{StoreConfig, StoreKind};
+use crate::store::query::Query;
 use crate::store::section::{KeySpec, StoreSection};
 use crate::store::server_keys::{PASSWORD_FILE, TIME_ZONE, TLS, database, zone};
 use crate::store::server_store::ServerStore;

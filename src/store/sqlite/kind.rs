@@ -6,7 +6,8 @@ use std::sync::Arc;
 use store_address::has_password;
 
 use super::{SqliteQuery, SqliteStore};
-use crate::store::kind::{Query, StoreConfig, StoreKind};
+use crate::store::kind::{StoreConfig, StoreKind};
+use crate::store::query::Query;
 use crate::store::section::{KeySpec, StoreProblem, StoreSection, line};
 use crate::store::server_keys::PASSWORD_FILE;
 use crate::store::{Scope, Statement, Store};

@@ -2,8 +2,8 @@
 
 use super::KeyLayout;
 use super::section::KEYS;
-use crate::store::kind::{PresetFacts, PresetQuery, PresetView, Query};
 use crate::store::parameter::{Values, fill};
+use crate::store::query::{PresetFacts, PresetQuery, PresetView, Query};
 use crate::store::section::{KeySet, KeySpec, Node, Section, Shape};
 
 const PRESET: [KeySpec; 2] = [KeySpec::text("grants"), KeySpec { name: "keys", shape: Shape::Section(KEYS) }];
