@@ -95,7 +95,7 @@ async fn memory_is_taken_for_what_has_come_and_not_for_what_is_announced() {
 }
 
 #[tokio::test]
-async fn what_is_said_in_between_is_passed_over() {
+async fn notices_between_answers_are_skipped() {
     let (client, mut server) = duplex(1024);
     let mut stream = MessageStream::new(Box::new(client));
     let notice = b"N\0\0\0\x0bSNOTE\0\0S\0\0\0\x09a\0bc\0A\0\0\0\x0c\0\0\0\x01a\0b\0";
