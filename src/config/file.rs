@@ -39,7 +39,7 @@ mod tests {
     }
 
     #[test]
-    fn one_newline_at_the_end_of_a_key_does_not_count() {
+    fn a_newline_at_the_end_of_a_token_key_is_ignored() {
         let plain = key(b"sixteen bytes ok").unwrap();
         assert_eq!(key(b"sixteen bytes ok\n").unwrap(), plain);
         assert_eq!(key(b"sixteen bytes ok\r\n").unwrap(), plain);

@@ -58,7 +58,7 @@ fn every_bad_file_is_refused_with_the_text_beside_it_and_no_secret() {
 }
 
 #[test]
-fn what_is_not_given_has_its_default() {
+fn keys_that_are_left_out_have_their_defaults() {
     let config = Config::load(&folder().join("good-minimal.yml"), FAMILIES).unwrap();
     assert!(config.token_key.is_none() && config.dropped.is_empty());
     let source = source(&config, "documents");
@@ -162,7 +162,7 @@ fn an_entry_may_say_of_work_what_the_defaults_do_not() {
 }
 
 #[test]
-fn what_is_printed_of_a_configuration_has_no_path_no_query_and_no_key() {
+fn the_debug_text_of_a_configuration_has_no_path_no_query_and_no_key() {
     let config = Config::load(&folder().join("good-full.yml"), FAMILIES).unwrap();
     let printed = format!("{config:?}");
     for hidden in ["scheduler.db", "jobs.db", "unixepoch", "fixture", "/var/lib"] {

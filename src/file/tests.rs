@@ -44,7 +44,7 @@ async fn a_file_is_read_whole_up_to_the_limit_and_not_beyond() {
 }
 
 #[tokio::test]
-async fn what_is_neither_a_file_nor_a_pipe_is_refused_by_its_kind() {
+async fn a_path_that_is_neither_a_file_nor_a_pipe_is_refused_by_its_kind() {
     let folder = folder();
     let socket = folder.path().join("socket");
     let _listener = UnixListener::bind(&socket).unwrap();

@@ -69,7 +69,7 @@ fn a_servers_address_names_host_port_user_and_database() {
 }
 
 #[test]
-fn what_is_wrong_with_a_servers_address_is_said() {
+fn an_error_in_a_servers_address_is_explained() {
     for (text, wrong) in [
         ("postgres:", "names no host"),
         ("postgres://", "names no host"),
@@ -107,7 +107,7 @@ fn a_secret_is_found_wherever_it_stands_and_never_repeated() {
 }
 
 #[test]
-fn what_is_no_address_of_a_store_in_this_build_is_refused_without_repeating_it() {
+fn an_address_that_this_build_cannot_read_is_refused_without_repeating_it() {
     for text in [
         "",
         "planted",

@@ -242,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_library_says_is_not_repeated() {
+    fn the_text_of_the_client_library_is_not_repeated() {
         for (error, reason, told) in [
             (Error::Protocol("unknown authentication plugin: planted".to_owned()), "store_refused", "by a way"),
             (Error::Protocol("planted".to_owned()), "store_unreachable", "does not speak"),

@@ -53,7 +53,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_surely_follows_is_a_replica_unless_it_writes_itself() {
+    fn a_server_that_replicates_is_a_replica_unless_it_accepts_writes() {
         use Replication::{Primary, Replica, StoppedReplica};
         for (position, [runs, heartbeat, reset], told) in [
             ("", [false, false, false], Primary),

@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_in_no_calendar_is_no_time() {
+    fn a_date_that_no_calendar_has_is_refused() {
         for bytes in [
             &[0][..],
             &[4, 0, 0, 0, 0],

@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_put_in_taken_out_deleted_or_brought_forward_moves_no_cursor() {
+    fn adding_removing_or_advancing_entries_of_a_schedule_does_not_move_the_cursor() {
         let mut set = SortedSet::new(&[("stuck", 100.0), ("nightly", 900.0)]);
         let first = set.cursor();
         set.put("earlier", 50.0);

@@ -71,10 +71,10 @@ fn read(yaml: &str, expiry: Expiry, replies: Vec<Reply>, leases: &[LeaseKey]) ->
     )
 }
 
-/// What a server of before Redis 7 says is left is left from when it says so: each is counted from the look at the clock
-/// that comes before.
+/// A server before Redis 7 returns the remaining TTL, which counts from its reply. It is added to the clock that was read
+/// before the reply.
 #[test]
-fn what_is_left_is_counted_from_the_look_at_the_clock_before_it() {
+fn the_remaining_ttl_counts_from_the_clock_read_before_it() {
     let leases: Vec<LeaseKey> = (0..450).map(|n| subject(&n.to_string())).collect();
     let mut replies = vec![hello("master")];
     for at in 0..450_i64 {
@@ -95,7 +95,7 @@ fn what_is_left_is_counted_from_the_look_at_the_clock_before_it() {
 }
 
 #[test]
-fn what_fell_due_while_it_was_counted_is_due_and_what_is_not_due_yet_is_not() {
+fn entries_that_fall_due_during_the_count_are_due_and_later_entries_are_not() {
     let due = |count: i64, lowest: Option<f64>| {
         let members = lowest.map(|score| Reply::Array(vec![bulk("m"), Reply::Double(score)]));
         let replies = vec![
@@ -252,7 +252,7 @@ proptest! {
 }
 
 #[test]
-fn whoever_must_act_on_an_answer_is_told() {
+fn the_failure_names_who_must_act_on_the_answer() {
     use crate::lease::ReadFailure::{Refused, SchemaMismatch, Unreachable};
     for (text, failure, told) in [
         ("NOAUTH Authentication required.", Refused, "`password_file`"),

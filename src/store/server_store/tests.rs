@@ -8,7 +8,7 @@ use crate::lease::{Columns, ReadInterval, Reading, RecordSet, StoreTime};
 
 /// What a server does at each step, in turn.
 #[derive(Clone, Copy, Debug)]
-enum Does {
+enum Reaction {
     Answer,
     Fail,
     Miss,
@@ -18,21 +18,21 @@ enum Does {
 
 #[derive(Debug, Default)]
 struct Script {
-    connects: Vec<Does>,
-    reads: Vec<Does>,
+    connects: Vec<Reaction>,
+    reads: Vec<Reaction>,
     connected: AtomicUsize,
     read: AtomicUsize,
     open: Arc<()>,
 }
 
 impl Script {
-    async fn step(does: Option<&Does>) -> Result<(), ReadError> {
-        match does.unwrap_or(&Does::Answer) {
-            Does::Answer => Ok(()),
-            Does::Fail => Err(ReadError::Unreachable("gone".into())),
-            Does::Miss => Err(ReadError::SchemaMismatch("no table".into())),
-            Does::Refuse => Err(ReadError::Refused("no".into())),
-            Does::Nothing => std::future::pending().await,
+    async fn step(does: Option<&Reaction>) -> Result<(), ReadError> {
+        match does.unwrap_or(&Reaction::Answer) {
+            Reaction::Answer => Ok(()),
+            Reaction::Fail => Err(ReadError::Unreachable("gone".into())),
+            Reaction::Miss => Err(ReadError::SchemaMismatch("no table".into())),
+            Reaction::Refuse => Err(ReadError::Refused("no".into())),
+            Reaction::Nothing => std::future::pending().await,
         }
     }
 }
@@ -57,7 +57,7 @@ impl Driver for Script {
     }
 }
 
-fn link(connects: &[Does], reads: &[Does]) -> ServerStore<Script> {
+fn link(connects: &[Reaction], reads: &[Reaction]) -> ServerStore<Script> {
     ServerStore::new(Script { connects: connects.into(), reads: reads.into(), ..Script::default() })
 }
 
@@ -86,16 +86,16 @@ async fn a_connection_is_kept_from_read_to_read() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn one_that_died_meanwhile_is_replaced_within_the_same_read() {
-    let mut link = link(&[], &[Does::Answer, Does::Fail, Does::Answer]);
+async fn a_connection_that_was_closed_is_replaced_within_the_same_read() {
+    let mut link = link(&[], &[Reaction::Answer, Reaction::Fail, Reaction::Answer]);
     assert_eq!(read(&mut link).await, ("read", 0));
     assert_eq!(read(&mut link).await, ("read", 0));
     assert_eq!((opened(&link), open(&link)), (2, 1));
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_a_kept_one_finds_missing_is_looked_for_on_a_fresh_one_once() {
-    let mut link = link(&[], &[Does::Answer, Does::Miss, Does::Answer, Does::Miss, Does::Miss]);
+async fn a_table_missing_on_a_kept_connection_is_looked_for_once_on_a_new_connection() {
+    let mut link = link(&[], &[Reaction::Answer, Reaction::Miss, Reaction::Answer, Reaction::Miss, Reaction::Miss]);
     assert_eq!(read(&mut link).await, ("read", 0));
     assert_eq!(read(&mut link).await, ("read", 0));
     assert_eq!(read(&mut link).await, ("schema_mismatch", 0));
@@ -103,16 +103,16 @@ async fn what_a_kept_one_finds_missing_is_looked_for_on_a_fresh_one_once() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_fresh_one_that_fails_is_not_tried_again() {
-    let mut link = link(&[], &[Does::Fail]);
+async fn a_new_connection_that_fails_is_not_retried() {
+    let mut link = link(&[], &[Reaction::Fail]);
     assert_eq!(read(&mut link).await, ("store_unreachable", 0));
     assert_eq!((opened(&link), open(&link)), (1, 0));
 }
 
 #[tokio::test(start_paused = true)]
 async fn whatever_goes_wrong_the_connection_is_given_up() {
-    for (does, word) in [(Does::Refuse, "store_refused"), (Does::Nothing, "store_timeout")] {
-        let mut link = link(&[], &[Does::Answer, does]);
+    for (does, word) in [(Reaction::Refuse, "store_refused"), (Reaction::Nothing, "store_timeout")] {
+        let mut link = link(&[], &[Reaction::Answer, does]);
         read(&mut link).await;
         assert_eq!(read(&mut link).await.0, word);
         assert_eq!((opened(&link), open(&link)), (1, 0), "{word}");
@@ -123,13 +123,13 @@ async fn whatever_goes_wrong_the_connection_is_given_up() {
 
 #[tokio::test(start_paused = true)]
 async fn a_server_that_never_answers_costs_the_deadline_and_no_more() {
-    assert_eq!(read(&mut link(&[Does::Nothing], &[])).await, ("store_timeout", 2_000));
-    assert_eq!(read(&mut link(&[], &[Does::Nothing])).await, ("store_timeout", 2_000));
+    assert_eq!(read(&mut link(&[Reaction::Nothing], &[])).await, ("store_timeout", 2_000));
+    assert_eq!(read(&mut link(&[], &[Reaction::Nothing])).await, ("store_timeout", 2_000));
 }
 
 #[tokio::test(start_paused = true)]
 async fn attempts_at_a_server_that_is_down_grow_apart_up_to_a_limit_below_any_scrape_interval() {
-    let mut link = link(&[Does::Fail; 7], &[]);
+    let mut link = link(&[Reaction::Fail; 7], &[]);
     let mut waits = Vec::new();
     for _ in 0..7 {
         let (word, waited) = read(&mut link).await;
@@ -142,7 +142,7 @@ async fn attempts_at_a_server_that_is_down_grow_apart_up_to_a_limit_below_any_sc
 
 #[tokio::test(start_paused = true)]
 async fn a_scrape_after_the_pause_does_not_wait() {
-    let mut link = link(&[Does::Fail; 6], &[]);
+    let mut link = link(&[Reaction::Fail; 6], &[]);
     for _ in 0..6 {
         read(&mut link).await;
     }
@@ -152,7 +152,7 @@ async fn a_scrape_after_the_pause_does_not_wait() {
 
 #[tokio::test(start_paused = true)]
 async fn a_scrape_that_cannot_wait_for_the_pause_is_told_at_once_what_the_last_was_told() {
-    for (does, reason) in [(Does::Fail, "store_unreachable"), (Does::Refuse, "store_refused")] {
+    for (does, reason) in [(Reaction::Fail, "store_unreachable"), (Reaction::Refuse, "store_refused")] {
         let mut link = link(&[does; 6], &[]);
         for _ in 0..6 {
             read(&mut link).await;

@@ -212,7 +212,7 @@ async fn a_deadline_ends_the_wait_for_a_reply() {
 
 /// A text of some megabytes is dropped as it comes, and no buffer stays large.
 #[test]
-fn what_is_held_for_a_connection_is_bounded() {
+fn the_memory_of_a_connection_is_bounded() {
     let long = format!("${}\r\n{}\r\n", 8 << 20, "x".repeat(8 << 20));
     let mut connection = Connection::new(Box::new(CannedServer::new(long + ":1\r\n")));
     connection.commands().add("GET", []);
