@@ -1,6 +1,6 @@
 //! Real servers for tests: PostgreSQL, MariaDB, Redis, Valkey, Prometheus and Alertmanager, private to the test process.
 //!
-//! ```ignore
+//! ```text
 //! let database = test_support::postgres().database();     // one server for the process, one database for the test
 //! database.execute("CREATE TABLE lease (name text)");     // as its owner; its reader may read it
 //! let (url, password_file) = (database.url(), database.password_file());
