@@ -1,4 +1,4 @@
-//! What a scrape costs, beside the bare `SELECT` of the same rows in the same run.
+//! The cost of a scrape, beside the bare `SELECT` of the same rows in the same run.
 //!
 //! `make bench`; see `benches/README.md` for figures.
 #![allow(missing_docs, clippy::unwrap_used, clippy::print_stdout)]

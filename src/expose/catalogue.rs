@@ -19,11 +19,11 @@ pub struct Family {
     pub name: &'static str,
     /// The help text.
     pub help: &'static str,
-    /// What the family describes, and how its samples are computed.
+    /// The subject that the family describes, with the functions that compute the samples.
     pub subject: Subject,
 }
 
-/// What a family describes.
+/// The subject of a family.
 #[derive(Debug)]
 pub enum Subject {
     /// Each lease. The samples have the labels `source` and `lease`.

@@ -55,7 +55,7 @@ labels! {
 }
 
 labels! {
-    /// Who has the right to act.
+    /// The authority to act: whether a holder has it.
     Authority {
         /// A holder certainly has the right to act.
         Held = "held",

@@ -7,7 +7,7 @@ use std::time::Duration;
 use super::label::labels;
 
 labels! {
-    /// What holding a lease of a source means.
+    /// The kind of a lease: the meaning of holding it.
     LeaseKind {
         /// One holder should always be there: leader election.
         Standing = "standing",
@@ -115,7 +115,7 @@ pub trait Policies: fmt::Debug + Send + Sync {
 /// The settings that apply to all leases of a source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rules {
-    /// What holding a lease means here.
+    /// The kind of the leases.
     pub kind: LeaseKind,
     /// Whose clock wrote the times.
     pub clock: Clock,

@@ -1,4 +1,4 @@
-//! What must hold of every input, whatever it is.
+//! Properties that hold for every input.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -15,7 +15,7 @@ use super::record::Epoch;
 pub struct SourceSnapshot {
     /// The source's name.
     pub source: Arc<str>,
-    /// What holding a lease means in the source.
+    /// The kind of the leases of the source.
     pub kind: LeaseKind,
     /// The outcome of the reading and the counters of the source.
     pub health: Health,

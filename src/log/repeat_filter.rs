@@ -17,7 +17,7 @@ const MAX_REPEATABLE: usize = 100;
 /// Further subjects share one entry per module.
 const MAX_SUBJECTS: usize = 1024;
 
-/// What a line is about. The filter limits each subject separately.
+/// The subject of a line. The filter limits each subject separately.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Subject {
     pub(super) module: &'static str,

@@ -1,4 +1,4 @@
-//! What a kind of store is to the rest of the crate.
+//! The traits of a kind of store and of a configured store.
 
 use std::any::Any;
 use std::fmt;
@@ -54,7 +54,7 @@ pub trait StoreKind: fmt::Debug + Send + Sync {
         Ok(Box::new(sql::PresetSql::of_preset(section, preset)?))
     }
 
-    /// What an administrator runs before the grants of a preset, so that the exporter's user exists and names without a
+    /// The statements that an administrator runs before the grants of a preset, so that the exporter's user exists and names without a
     /// schema or database resolve. Words in capitals are to be replaced.
     fn before_grants(&self) -> &'static str {
         ""

@@ -1,4 +1,4 @@
-//! What the property tests of several modules share.
+//! Strategies that the property tests of several modules share.
 //!
 //! A property test stands in a module `properties` beside the reader that it tests. Its inputs are built from the grammar
 //! of the format or are mutations of real ones. It compares the reader with a plain second implementation, or checks that

@@ -1,4 +1,4 @@
-//! What the server serves.
+//! The content that the server serves.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use crate::expose::page::ObservedSource;
 use crate::expose::{Encoding, Format};
 use crate::observer::{CachedReading, EncodedText, NotConfigured, SourceSelection, WaitLimit};
 
-/// What the server serves. Methods with a deadline read the selected sources until then at most.
+/// The content that the server serves. Methods with a deadline read the selected sources until then at most.
 pub trait Content: Send + Sync + 'static {
     /// Checks that these sources are configured, without reading them.
     ///

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use rustix::process::{Resource, getrlimit};
 
-/// What clients may use of the server.
+/// The limits of the use that clients make of the server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
     /// Open connections of all listeners together. At the limit, an idle connection is closed for each new one. If none is

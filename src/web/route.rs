@@ -6,7 +6,7 @@ use super::{probe, reload, response};
 use crate::expose::page;
 use crate::observer::SourceSelection;
 
-/// What a path serves by GET and HEAD.
+/// The resource that a path serves by GET and HEAD.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Route<'a> {
     Health,
@@ -17,7 +17,7 @@ pub(super) enum Route<'a> {
     Resource(Resource<'a>),
 }
 
-/// What is made from readings of the sources.
+/// A resource that is made from readings of the sources.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Resource<'a> {
     Metrics,

@@ -9,7 +9,7 @@ fn file(path: &str) -> String {
     std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(path)).unwrap()
 }
 
-/// What stands between backticks at the beginning of a table's row, without labels.
+/// The text between backticks at the beginning of a table's row, without labels.
 fn named_in_table(text: &str, heading: &str) -> BTreeSet<String> {
     let section = text.split(heading).nth(1).unwrap().split("\n## ").next().unwrap();
     let first_cells = section.lines().filter(|line| line.starts_with("| `")).filter_map(|line| line.split('|').nth(1));

@@ -1,8 +1,8 @@
-//! What the person on call should do about a lease, in short. The runbooks under `alerts/` have the details.
+//! Short advice on a lease for the person on call. The runbooks under `alerts/` have the details.
 
 use crate::lease::{Alert, Reason, State};
 
-/// What to do about a lease in a state with some reason.
+/// The advice on a lease whose state has a given reason.
 #[derive(Clone, Copy, Debug)]
 pub struct Advice {
     /// The steps, in order.

@@ -13,7 +13,7 @@ use crate::lease::{HolderToken, SourceSnapshot, State, Status};
 /// The number of leases on a page, few enough to load at once and to read.
 pub const LEASES_PER_PAGE: usize = 100;
 
-/// What a page shows.
+/// The request for a page: the list with a filter, or one lease.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum View {
     /// The leases that pass the filter.

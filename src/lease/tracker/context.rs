@@ -1,4 +1,4 @@
-//! What the trackers of one lease know of the current reading.
+//! The current reading, as the trackers of one lease see it.
 
 use std::time::Duration;
 
@@ -38,7 +38,7 @@ pub(super) struct ObservationWindow {
     pub(super) tolerance: Duration,
 }
 
-/// What a time in the store says of the age of an event.
+/// The age of an event according to a time in the store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum StoredTime {
     /// There is no time in the store.

@@ -117,7 +117,7 @@ fn reference_gives_each_lease_with_its_progress_and_what_is_due() {
     assert_eq!(row(&rows, "busy")[9..], [Value::Integer(10_001), real(1.0)], "counting stops");
 }
 
-/// What makes it as fast as a bare join of the tables: every step goes through a key, and nothing but the one row of
+/// The query is as fast as a bare join of the tables: every step goes through a key, and nothing but the one row of
 /// the clock is sorted.
 #[test]
 fn reference_reads_through_keys_and_sorts_no_leases() {

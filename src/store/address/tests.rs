@@ -10,7 +10,7 @@ use crate::store::section::{Section, StoreDiagnostics, StoreSection, Text};
 use crate::store::sqlite::SqliteFile;
 use crate::store::{Host, Statement, Tls, mysql, postgres, redis};
 
-/// What an address configures, or what is wrong with it.
+/// The configuration that an address makes, or the error.
 fn parse(text: &str) -> Result<Arc<dyn StoreConfig>, String> {
     let kind = kinds::of_address(text).map_err(|problem| problem.to_string())?;
     let address: Text = crate::yaml::read(&serde_json::to_string(text).unwrap(), &[]).unwrap();

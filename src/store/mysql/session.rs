@@ -13,7 +13,7 @@ use super::replication::{COLUMNS, Replication, SOURCE};
 use super::{Database, bytes};
 use crate::store::ReadError;
 
-/// What a server supports. MariaDB and MySQL have different variables and units for the time limit of a statement, and
+/// The capabilities of a server. MariaDB and MySQL have different variables and units for the time limit of a statement, and
 /// either may be without InnoDB.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Capabilities {

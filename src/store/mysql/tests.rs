@@ -22,7 +22,7 @@ fn reader(port: u16, user: &str, name: &str, password_file: &Path, statement: St
     MysqlDriver { database, scope: Scope { only_lease: "own".into(), max_leases: 1 } }
 }
 
-/// That a client speaks TLS from here on.
+/// The flag of a client that uses TLS from here on.
 const SSL: u32 = 0x0800;
 
 fn send(client: &mut TcpStream, sequence: u8, payload: &[u8]) {

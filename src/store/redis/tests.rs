@@ -116,7 +116,7 @@ fn entries_that_fall_due_during_the_count_are_due_and_later_entries_are_not() {
     assert_eq!(due(0, None), (Some(0), None));
 }
 
-/// What of one lease's answers is rejected: the column, and why.
+/// The column and the fault for which the answers about one lease are rejected.
 fn rejected(yaml: &str, replies: Vec<Reply>) -> Option<(Column, RecordFault)> {
     let replies = [hello("master"), clock(1_000)].into_iter().chain(replies).collect();
     let reading = read(yaml, Expiry::Time, replies, &[subject("a")]).unwrap();

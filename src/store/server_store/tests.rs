@@ -6,7 +6,7 @@ use tokio::time::{self, sleep};
 use super::*;
 use crate::lease::{Columns, ReadInterval, Reading, RecordSet, StoreTime};
 
-/// What a server does at each step, in turn.
+/// The reaction of a server to one step.
 #[derive(Clone, Copy, Debug)]
 enum Reaction {
     Answer,

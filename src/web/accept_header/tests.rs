@@ -1,4 +1,4 @@
-//! What clients send, and what they might.
+//! Headers that clients send, and headers that they might send.
 
 use hyper::header::{ACCEPT, HeaderValue};
 use proptest::prelude::*;

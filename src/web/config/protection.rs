@@ -1,4 +1,4 @@
-//! What a web configuration requires of clients.
+//! The requirements of a web configuration for clients.
 
 use std::fmt;
 

@@ -37,7 +37,7 @@ impl Alertmanager {
         Self { service, api }
     }
 
-    /// What can be asked of it.
+    /// The HTTP API.
     pub fn api(&self) -> AlertmanagerApi {
         self.api
     }
@@ -47,7 +47,7 @@ impl Alertmanager {
         self.service.reload("alertmanager.yml", configuration);
     }
 
-    /// What it has logged.
+    /// The log.
     pub fn log(&self) -> String {
         self.service.log()
     }
@@ -57,7 +57,7 @@ impl Alertmanager {
 #[derive(Clone, Copy, Debug)]
 pub struct AlertmanagerApi(SocketAddr);
 
-/// What becomes of an alert that it knows.
+/// The status of an alert.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Received {
     pub labels: BTreeMap<String, String>,
@@ -69,7 +69,7 @@ pub struct Received {
 }
 
 impl AlertmanagerApi {
-    /// That of the Alertmanager that listens here.
+    /// The API of the Alertmanager that listens here.
     pub fn at(address: SocketAddr) -> Self {
         Self(address)
     }

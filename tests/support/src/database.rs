@@ -105,7 +105,7 @@ impl Database {
         }
     }
 
-    /// What it is a database of.
+    /// The kind of its server.
     pub fn kind(&self) -> Kind {
         self.kind
     }
@@ -115,12 +115,12 @@ impl Database {
         &self.name
     }
 
-    /// Who may read it: what an exporter logs in as.
+    /// The login with read access, for an exporter.
     pub fn reader(&self) -> &Login {
         &self.reader
     }
 
-    /// Who may do anything in it: what a scheduler logs in as.
+    /// The login of the owner, for a scheduler.
     pub fn owner(&self) -> &Login {
         &self.owner
     }

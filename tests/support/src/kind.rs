@@ -22,7 +22,7 @@ pub enum Kind {
 pub(super) struct Setup<'a> {
     pub(super) folder: &'a Path,
     pub(super) port: u16,
-    /// What it shows and trusts, if its port is to speak TLS alone.
+    /// The certificates that the server presents and trusts, if its port speaks TLS only.
     pub(super) tls: Option<&'a Certificates>,
     /// `name=value`.
     pub(super) settings: &'a [String],
@@ -105,7 +105,7 @@ pub fn is_left_out(name: &str) -> bool {
     left_out
 }
 
-/// Those of these kinds that the tests are not to do without: what a test for several kinds goes through.
+/// The kinds that are not left out, for a test that runs on several kinds.
 pub fn wanted(kinds: &[Kind]) -> impl Iterator<Item = Kind> {
     kinds.iter().copied().filter(|kind| !kind.is_left_out())
 }

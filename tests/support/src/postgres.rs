@@ -5,7 +5,7 @@ use std::path::Path;
 use super::kind::{Setup, text};
 use super::programs;
 
-/// Whoever gets at the socket, which is private, is whom they say. Over TCP everyone has a password.
+/// The socket is private, so it needs no password. Logins over TCP have passwords.
 const PLAIN: &str = "local all all trust\nlocal replication all trust\nhost all all 127.0.0.1/32 scram-sha-256\n";
 
 /// Over TCP nobody gets in without TLS, and who is of this group shows a certificate in their name instead of a password.

@@ -38,7 +38,7 @@ impl Prometheus {
         Self { service, api }
     }
 
-    /// What can be asked of it.
+    /// The HTTP API.
     pub fn api(&self) -> PrometheusApi {
         self.api
     }
@@ -48,7 +48,7 @@ impl Prometheus {
         self.service.reload("prometheus.yml", configuration);
     }
 
-    /// What it has logged.
+    /// The log.
     pub fn log(&self) -> String {
         self.service.log()
     }
@@ -88,7 +88,7 @@ pub struct Alert {
     pub state: String,
 }
 
-/// What is scraped.
+/// The scraped targets.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Target {
     pub labels: Labels,
@@ -97,7 +97,7 @@ pub struct Target {
 }
 
 impl PrometheusApi {
-    /// That of the Prometheus that listens here.
+    /// The API of the Prometheus that listens here.
     pub fn at(address: SocketAddr) -> Self {
         Self(address)
     }

@@ -71,7 +71,7 @@ impl Server {
         panic!("no free port for {}", kind.name());
     }
 
-    /// What it is.
+    /// The kind of the server.
     pub fn kind(&self) -> Kind {
         self.kind
     }
@@ -91,7 +91,7 @@ impl Server {
         self.supervisor.folder()
     }
 
-    /// What it has logged since it was last started.
+    /// The log since the last start.
     pub fn log(&self) -> String {
         self.supervisor.log("server")
     }

@@ -45,7 +45,7 @@ impl Service {
         assert_eq!(reply.status, 200, "{}", reply.body);
     }
 
-    /// What it has logged.
+    /// The log.
     pub(super) fn log(&self) -> String {
         self.supervisor.log("server")
     }

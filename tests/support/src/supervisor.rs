@@ -74,7 +74,7 @@ impl Supervisor {
         self.say("wait");
     }
 
-    /// What a command or the `server` has written since it was started.
+    /// The output of a command or of the `server` since it was started.
     pub(super) fn log(&self, name: &str) -> String {
         let log = std::fs::read(self.folder.join(format!("{name}.log"))).unwrap_or_default();
         String::from_utf8_lossy(&log).into_owned()

@@ -33,7 +33,7 @@ pub(super) fn post(address: SocketAddr, path: &str, json: &str) -> Option<Reply>
     )
 }
 
-/// What a path answers in JSON, which has to be a success.
+/// The JSON of a path. The response must be a success.
 pub(super) fn json(address: SocketAddr, path: &str, parameters: &[(&str, &str)]) -> Value {
     let parameters: Vec<String> = parameters
         .iter()

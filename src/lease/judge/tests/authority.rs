@@ -1,4 +1,4 @@
-//! Who has the right to act, and what could not be looked at.
+//! Verdicts on the authority, and on leases without evidence.
 
 use super::*;
 

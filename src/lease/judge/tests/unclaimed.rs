@@ -1,4 +1,4 @@
-//! What follows where nobody holds the lease, by the kind of source.
+//! Verdicts on leases without a holder, by the kind of lease.
 
 use super::*;
 

@@ -19,7 +19,7 @@ pub(in crate::store) fn layout(yaml: &str) -> KeyLayout {
     KeyLayout::of_section(&section(yaml)).map_err(|faults| format!("{yaml}: {faults:?}")).unwrap()
 }
 
-/// What is wrong, each with the text that is at fault.
+/// The problems, each with the text that has it.
 fn faults(yaml: &str) -> Vec<(Option<String>, String)> {
     let section = section(yaml);
     let faults = KeyLayout::of_section(&section).unwrap_err();

@@ -1,4 +1,4 @@
-//! What clients send, and the rules behind.
+//! `Accept-Encoding` headers that clients send, and the rules behind.
 
 use hyper::header::HeaderValue;
 use proptest::prelude::*;

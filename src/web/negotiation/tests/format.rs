@@ -1,4 +1,4 @@
-//! What Prometheus and others really send, and the rules behind.
+//! `Accept` headers that Prometheus and others send, and the rules behind.
 
 use hyper::header::HeaderValue;
 use proptest::prelude::*;
