@@ -12,9 +12,9 @@ mod lease_row;
 mod phrases;
 #[cfg(test)]
 mod properties;
+mod request;
 mod source;
 mod timeline;
-mod view;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -30,7 +30,7 @@ use lease_page::LeasePage;
 
 pub use advice::Advice;
 pub use clock::PageClock;
-pub use view::{Filter, LEASES_PER_PAGE, View};
+pub use request::{Filter, LEASES_PER_PAGE, PageRequest};
 
 /// The style sheet, which the page links as `style.css`.
 pub const STYLE: &str = include_str!("assets/style.css");
@@ -61,14 +61,14 @@ pub struct RenderedPage {
     pub found: bool,
 }
 
-/// Renders the page of a view. `sources` are those of [`View::source`]; `source_names` are the choices of the filter.
+/// Renders the page of a view. `sources` are those of [`PageRequest::source`]; `source_names` are the choices of the filter.
 ///
 /// Links are relative, so that the page works behind a proxy that serves it under another path.
 ///
 /// # Errors
 /// The template could not be rendered. No cause is known.
 pub fn render(
-    view: &View,
+    view: &PageRequest,
     sources: &[ObservedSource],
     source_names: &[impl AsRef<str>],
     now: PageClock,
@@ -76,12 +76,12 @@ pub fn render(
 ) -> askama::Result<RenderedPage> {
     let metrics_path = metrics_path.trim_start_matches('/');
     let (title, main, form, found) = match view {
-        View::List(filter) => {
+        PageRequest::List(filter) => {
             let list = LeaseList::of(filter, sources, now);
             let form = Form::of(filter, source_names);
             (list.title.clone(), list.render()?, Some(form), list.missing_source.is_none())
         }
-        View::Lease { source, lease } => {
+        PageRequest::Lease { source, lease } => {
             let page = LeasePage::of(source, lease, sources, now);
             (page.title.clone(), page.render()?, None, page.details.is_some())
         }
@@ -93,10 +93,10 @@ pub fn render(
 ///
 /// # Errors
 /// As for [`render`].
-pub fn render_main(view: &View, sources: &[ObservedSource], now: PageClock) -> askama::Result<String> {
+pub fn render_main(view: &PageRequest, sources: &[ObservedSource], now: PageClock) -> askama::Result<String> {
     match view {
-        View::List(filter) => LeaseList::of(filter, sources, now).render(),
-        View::Lease { source, lease } => LeasePage::of(source, lease, sources, now).render(),
+        PageRequest::List(filter) => LeaseList::of(filter, sources, now).render(),
+        PageRequest::Lease { source, lease } => LeasePage::of(source, lease, sources, now).render(),
     }
 }
 

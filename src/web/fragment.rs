@@ -15,7 +15,7 @@ use tokio::time::{Instant, timeout_at};
 
 use super::response::{self, Response};
 use crate::expose::Encoding;
-use crate::expose::page::{ObservedSource, View};
+use crate::expose::page::{ObservedSource, PageRequest};
 use crate::lease::SourceSnapshot;
 use crate::observer::{EncodedText, encoded};
 
@@ -78,7 +78,7 @@ pub(super) struct FragmentCache {
 
 #[derive(Debug)]
 struct CachedFragment {
-    view: View,
+    view: PageRequest,
     encoding: Encoding,
     /// The readings that the fragment shows. The cache does not keep them alive.
     readings: Vec<Weak<SourceSnapshot>>,
@@ -86,7 +86,7 @@ struct CachedFragment {
 }
 
 impl CachedFragment {
-    fn shows(&self, view: &View, encoding: Encoding, sources: &[ObservedSource]) -> bool {
+    fn shows(&self, view: &PageRequest, encoding: Encoding, sources: &[ObservedSource]) -> bool {
         self.encoding == encoding
             && self.view == *view
             && self.readings.len() == sources.len()
@@ -109,7 +109,12 @@ impl FragmentCache {
         timeout_at(deadline, Arc::clone(&self.requests).acquire_owned()).await.ok()?.ok()
     }
 
-    pub(super) fn get(&self, view: &View, encoding: Encoding, sources: &[ObservedSource]) -> Option<Arc<Fragment>> {
+    pub(super) fn get(
+        &self,
+        view: &PageRequest,
+        encoding: Encoding,
+        sources: &[ObservedSource],
+    ) -> Option<Arc<Fragment>> {
         if !is_cacheable(sources) {
             return None;
         }
@@ -119,7 +124,13 @@ impl FragmentCache {
     }
 
     /// Caches a fragment, in place of those whose readings are gone.
-    pub(super) fn insert(&self, view: View, encoding: Encoding, sources: &[ObservedSource], fragment: &Arc<Fragment>) {
+    pub(super) fn insert(
+        &self,
+        view: PageRequest,
+        encoding: Encoding,
+        sources: &[ObservedSource],
+        fragment: &Arc<Fragment>,
+    ) {
         if !is_cacheable(sources) {
             return;
         }

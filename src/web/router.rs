@@ -19,7 +19,7 @@ use super::response::{self, Response};
 use super::route::{Resource, Route, lease_name, selected_sources};
 use super::scrape_timeout::scrape_timeout;
 use crate::clock;
-use crate::expose::page::{ObservedSource, PageClock, RenderedPage, View};
+use crate::expose::page::{ObservedSource, PageClock, PageRequest, RenderedPage};
 use crate::expose::{Encoding, json, page};
 use crate::observer::{self, EncodedText, NotConfigured, SourceSelection, WaitLimit, encoded};
 
@@ -162,9 +162,9 @@ impl<C: Content> Router<C> {
             Resource::Metrics => self.metrics(request).await,
             Resource::LeasesJson => self.leases_json(request).await,
             Resource::LeaseJson(name) => self.lease_json(name, request).await,
-            Resource::LeasesPage => self.page(View::list(request.query), request).await,
-            Resource::LeasePage => self.page(View::lease(request.query), request).await,
-            Resource::Fragment => self.fragment(View::live(request.query), request).await,
+            Resource::LeasesPage => self.page(PageRequest::list(request.query), request).await,
+            Resource::LeasePage => self.page(PageRequest::lease(request.query), request).await,
+            Resource::Fragment => self.fragment(PageRequest::live(request.query), request).await,
         }
     }
 
@@ -209,7 +209,7 @@ impl<C: Content> Router<C> {
         Ok(response::json(encoded(vec![json.into()], request.encoding)))
     }
 
-    async fn page(&self, view: View, request: &ResourceRequest<'_>) -> Result<Response, RequestError> {
+    async fn page(&self, view: PageRequest, request: &ResourceRequest<'_>) -> Result<Response, RequestError> {
         let observed_sources = self.observed_sources(&view, WaitLimit::LastReadDuration, request.deadline).await;
         let (sources, telemetry_path, encoding) =
             (self.content.sources(), self.settings.telemetry_path.clone(), request.encoding);
@@ -224,7 +224,7 @@ impl<C: Content> Router<C> {
     }
 
     /// Waits only briefly for sources, because the script of the page soon asks again.
-    async fn fragment(&self, view: View, request: &ResourceRequest<'_>) -> Result<Response, RequestError> {
+    async fn fragment(&self, view: PageRequest, request: &ResourceRequest<'_>) -> Result<Response, RequestError> {
         let observed_sources = self.observed_sources(&view, WaitLimit::Short, request.deadline).await;
         let encoding = request.encoding;
         if let Some(fragment) = self.fragments.get(&view, encoding, &observed_sources) {
@@ -270,7 +270,12 @@ impl<C: Content> Router<C> {
     }
 
     /// The sources that a view shows. Empty if it names one that is not configured.
-    async fn observed_sources(&self, view: &View, wait_limit: WaitLimit, deadline: Instant) -> Vec<ObservedSource> {
+    async fn observed_sources(
+        &self,
+        view: &PageRequest,
+        wait_limit: WaitLimit,
+        deadline: Instant,
+    ) -> Vec<ObservedSource> {
         let named = view.source().map(|source| SourceSelection::Named(vec![source.to_owned()]));
         let sources = named.unwrap_or(SourceSelection::All);
         self.content.observed_sources(sources, wait_limit, deadline).await.unwrap_or_default()

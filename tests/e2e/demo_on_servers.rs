@@ -42,21 +42,7 @@ fn run_scenario_on(store: &[String], place: &str) {
     assert!(!out.contains("MISSED"), "{out}");
     assert!(out.split_whitespace().collect::<Vec<_>>().join(" ").contains(place), "{out}");
     let mut lines = out.lines();
-    for expected in [
-        "active ",
-        "idle ",
-        "active ",
-        "stalled ",
-        "active ",
-        "no_leader ",
-        "took the lease",
-        "active ",
-        "late write under epoch 1 fenced",
-        "active ",
-        "unknown ",
-        "active ",
-        "nothing is left behind",
-    ] {
+    for expected in include!("../golden/demo-lines.in") {
         assert!(lines.any(|line| line.contains(expected)), "{expected:?} is not in its place in\n{out}");
     }
     assert!(!out.contains('\x1b'));

@@ -56,26 +56,43 @@ impl Table {
     }
 }
 
-fn rejected(metrics: &Metrics, reason: &str) -> f64 {
+/// The number of rejected rows with this reason.
+pub(crate) fn rejected(metrics: &Metrics, reason: &str) -> f64 {
     metrics.counted("lease_source_rows_rejected_total", SOURCE, reason)
+}
+
+/// A column that is NULL, or several; the expected state and reason; and the metric that is absent.
+pub(crate) type NullCase = (&'static str, (&'static str, &'static str), Option<&'static str>);
+
+/// A NULL in each column that a lease can be without.
+pub(crate) const NULL_CASES: [NullCase; 11] = [
+    ("holder", ("no_leader", "released"), Some("lease_age_seconds")),
+    ("epoch", ("unknown", "invalid_record"), Some("lease_epoch")),
+    ("acquired_at", ("active", "progressing"), Some("lease_held_seconds")),
+    ("renewed_at", ("active", "progressing"), Some("lease_age_seconds")),
+    ("expires_at", ("active", "progressing"), None),
+    ("ttl_seconds", ("active", "progressing"), None),
+    ("progress_at", ("unknown", "not_observed_yet"), Some("lease_last_progress_age_seconds")),
+    ("progress_epoch", ("unknown", "invalid_record"), Some("lease_last_progress_epoch")),
+    ("progress_cursor", ("active", "progressing"), None),
+    ("due", ("active", "progressing"), Some("lease_due")),
+    ("oldest_due_at", ("active", "progressing"), Some("lease_oldest_due_age_seconds")),
+];
+
+/// Checks the leases of a source that has one lease for each case, named after it.
+pub(crate) fn assert_null_is_unknown(metrics: &Metrics, cases: &[NullCase]) {
+    for (column, expected, absent) in cases {
+        assert_eq!(metrics.says(SOURCE, column), Some(*expected), "{column} = NULL");
+        if let Some(absent) = absent {
+            assert_eq!(metrics.of(absent, SOURCE, column), None, "{column} = NULL, and yet there is {absent}");
+        }
+    }
 }
 
 #[test]
 fn null_means_unknown_in_every_column_and_never_zero() {
     let table = Table::new();
-    // The column that is NULL, the expected state and reason, and the metric that is absent.
-    let cases = [
-        ("holder", ("no_leader", "released"), Some("lease_age_seconds")),
-        ("epoch", ("unknown", "invalid_record"), Some("lease_epoch")),
-        ("acquired_at", ("active", "progressing"), Some("lease_held_seconds")),
-        ("renewed_at", ("active", "progressing"), Some("lease_age_seconds")),
-        ("expires_at", ("active", "progressing"), None),
-        ("ttl_seconds", ("active", "progressing"), None),
-        ("progress_at", ("unknown", "not_observed_yet"), Some("lease_last_progress_age_seconds")),
-        ("progress_epoch", ("unknown", "invalid_record"), Some("lease_last_progress_epoch")),
-        ("progress_cursor", ("active", "progressing"), None),
-        ("due", ("active", "progressing"), Some("lease_due")),
-        ("oldest_due_at", ("active", "progressing"), Some("lease_oldest_due_age_seconds")),
+    let several: [NullCase; 6] = [
         ("expires_at = NULL, ttl_seconds", ("unknown", "invalid_record"), Some("lease_expires_in_seconds")),
         ("ttl_seconds = NULL, renewed_at", ("active", "progressing"), Some("lease_age_seconds")),
         ("progress_at = NULL, progress_cursor", ("unknown", "invalid_record"), Some("lease_last_progress_epoch")),
@@ -91,16 +108,12 @@ fn null_means_unknown_in_every_column_and_never_zero() {
             Some("lease_epoch"),
         ),
     ];
-    for (column, ..) in cases {
+    let cases = [&NULL_CASES[..], &several].concat();
+    for (column, ..) in &cases {
         table.add(column, &[(column, "NULL")]);
     }
     let metrics = table.scrape();
-    for (column, expected, absent) in cases {
-        assert_eq!(metrics.says(SOURCE, column), Some(expected), "{column} = NULL");
-        if let Some(absent) = absent {
-            assert_eq!(metrics.of(absent, SOURCE, column), None, "{column} = NULL, and yet there is {absent}");
-        }
-    }
+    assert_null_is_unknown(&metrics, &cases);
     assert_eq!(metrics.source("lease_source_leases", SOURCE), Some(1.0 + cases.len() as f64));
     assert!(!metrics.text().contains("NaN"));
 }

@@ -13,6 +13,7 @@ use sqlx::{AssertSqlSafe, Connection as _, PgConnection};
 use test_support::Database;
 use tokio::runtime::{Builder, Runtime};
 
+use crate::INVALID_ROWS;
 use crate::contract::{self, Store};
 
 /// A database, on the clock of the server.
@@ -324,23 +325,9 @@ fn a_user_who_may_only_read_cannot_write() {
 fn the_tables_refuse_wrong_rows() {
     let store = RealStore::new();
     let mut session = store.session();
-    for wrong in [
-        "INSERT INTO scheduler_lease VALUES (NULL, NULL, 1, NULL, NULL, NULL)",
-        "INSERT INTO scheduler_lease VALUES ('', NULL, 1, NULL, NULL, NULL)",
-        "INSERT INTO scheduler_lease VALUES ('a', NULL, 0, NULL, NULL, NULL)",
-        "INSERT INTO scheduler_lease VALUES ('a', '', 1, 1, 1, 2)",
-        "INSERT INTO scheduler_lease VALUES ('a', 'b', 1, 1, 1, NULL)",
-        "INSERT INTO scheduler_lease VALUES ('a', 'b', 1, 1, 1, 1)",
-        "INSERT INTO scheduler_lease VALUES ('a', 'b', 1, 'soon', 1, 2)",
-        "INSERT INTO scheduler_progress VALUES ('a', 0, 1, 1)",
-        "INSERT INTO scheduler_progress VALUES ('a', 1, NULL, 1)",
-        "INSERT INTO scheduler_progress VALUES ('a', 1, 1, 0)",
-        "INSERT INTO occurrence VALUES ('k', 'a', 'delete', 1, NULL, NULL, NULL)",
-        "INSERT INTO occurrence VALUES ('k', 'a', 'plan_retention', NULL, NULL, NULL, NULL)",
-        "INSERT INTO occurrence VALUES ('k', 'a', 'plan_retention', 1, 1, NULL, 'b')",
-        "INSERT INTO occurrence VALUES ('k', 'a', 'plan_retention', 1, NULL, 1, NULL)",
-        "INSERT INTO occurrence VALUES ('k', 'a', 'plan_retention', 1, 1, 1, '')",
-    ] {
+    for wrong in
+        INVALID_ROWS.into_iter().chain(["INSERT INTO occurrence VALUES ('k', 'a', 'plan_retention', 1, 1, 1, '')"])
+    {
         assert_eq!(session.batch(wrong), Err(ProtocolError::InvalidRecord), "{wrong}");
     }
 }

@@ -9,6 +9,7 @@ use lease_protocol::{
 use rusqlite::{Connection, named_params};
 use tempfile::TempDir;
 
+use crate::INVALID_ROWS;
 use crate::contract::{self, Store};
 
 /// A file in a temporary directory, on a virtual clock.
@@ -165,23 +166,9 @@ fn a_path_that_is_no_store_gives_its_own_error() {
 #[test]
 fn the_tables_refuse_wrong_rows() {
     let protocol = in_memory(None);
-    for wrong in [
-        "INSERT INTO scheduler_lease VALUES (NULL, NULL, 1, NULL, NULL, NULL)",
-        "INSERT INTO scheduler_lease VALUES ('', NULL, 1, NULL, NULL, NULL)",
-        "INSERT INTO scheduler_lease VALUES ('a', NULL, 0, NULL, NULL, NULL)",
-        "INSERT INTO scheduler_lease VALUES ('a', NULL, 1.5, NULL, NULL, NULL)",
-        "INSERT INTO scheduler_lease VALUES ('a', '', 1, 1, 1, 2)",
-        "INSERT INTO scheduler_lease VALUES ('a', 'b', 1, 1, 1, NULL)",
-        "INSERT INTO scheduler_lease VALUES ('a', 'b', 1, 1, 1, 1)",
-        "INSERT INTO scheduler_lease VALUES ('a', 'b', 1, 'soon', 1, 2)",
-        "INSERT INTO scheduler_progress VALUES ('a', 0, 1, 1)",
-        "INSERT INTO scheduler_progress VALUES ('a', 1, NULL, 1)",
-        "INSERT INTO scheduler_progress VALUES ('a', 1, 1, 0)",
-        "INSERT INTO occurrence VALUES ('k', 'a', 'delete', 1, NULL, NULL, NULL)",
-        "INSERT INTO occurrence VALUES ('k', 'a', 'plan_retention', NULL, NULL, NULL, NULL)",
-        "INSERT INTO occurrence VALUES ('k', 'a', 'plan_retention', 1, 1, NULL, 'b')",
-        "INSERT INTO occurrence VALUES ('k', 'a', 'plan_retention', 1, NULL, 1, NULL)",
-    ] {
+    for wrong in
+        INVALID_ROWS.into_iter().chain(["INSERT INTO scheduler_lease VALUES ('a', NULL, 1.5, NULL, NULL, NULL)"])
+    {
         let error = protocol.connection().execute(wrong, []).unwrap_err();
         assert_eq!(ProtocolError::from(error), ProtocolError::InvalidRecord, "{wrong}");
     }

@@ -94,21 +94,7 @@ async fn run_scenario_on(arguments: &Arguments, place: &str) {
     assert_eq!(outcome, Outcome { shown: STEPS.map(|step| step.expected.0).to_vec(), missed: 0 }, "{out}");
     // The printed text has the same states in the same order, possibly with others in between.
     let mut lines = out.lines();
-    for expected in [
-        "active ",
-        "idle ",
-        "active ",
-        "stalled ",
-        "active ",
-        "no_leader ",
-        "took the lease",
-        "active ",
-        "late write under epoch 1 fenced",
-        "active ",
-        "unknown ",
-        "active ",
-        "nothing is left behind",
-    ] {
+    for expected in include!("../../../tests/golden/demo-lines.in") {
         assert!(lines.any(|line| line.contains(expected)), "{expected:?} is not in its place in\n{out}");
     }
     assert!(!out.contains('\x1b'));

@@ -5,8 +5,8 @@ use askama::Template;
 use super::super::display_name::DisplayName;
 use super::clock::date_and_time;
 use super::lease_row::LeaseRow;
+use super::request::{Filter, LEASES_PER_PAGE, PageRequest};
 use super::source::{ProblemBanner, SourceSummary};
-use super::view::{Filter, LEASES_PER_PAGE, View};
 use super::{ObservedSource, PageClock, SEVERITY, StateCounts, phrases};
 use crate::expose::severity_key;
 use crate::lease::{SourceSnapshot, State, Status};
@@ -84,7 +84,7 @@ impl LeaseList {
         let missing_source = filter.missing_source(&snapshots);
         Self {
             title: title(filter, counts, &snapshots),
-            live: View::List(filter.clone()).live_link(),
+            live: PageRequest::List(filter.clone()).live_link(),
             rendered_at: date_and_time(page_time.unix_seconds),
             states: SEVERITY.map(|state| StateLink {
                 state,

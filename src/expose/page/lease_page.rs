@@ -5,9 +5,9 @@ use askama::Template;
 use super::advice::Advice;
 use super::clock::date_and_time;
 use super::lease_row::{LeaseRow, Property};
+use super::request::PageRequest;
 use super::source::SourceSummary;
 use super::timeline::Timeline;
-use super::view::View;
 use super::{ObservedSource, PageClock, phrases};
 use crate::expose::display_name::DisplayName;
 use crate::lease::{
@@ -62,7 +62,7 @@ impl LeasePage {
                 Some((_, status)) => format!("{}: {name}", phrases::state(status.verdict.state)),
                 None => format!("not known: {name}"),
             },
-            live: View::Lease { source: source_name.to_owned(), lease: lease.to_owned() }.live_link(),
+            live: PageRequest::Lease { source: source_name.to_owned(), lease: lease.to_owned() }.live_link(),
             rendered_at: date_and_time(now.unix_seconds),
             name,
             source_name: DisplayName(source_name).to_string(),

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use super::super::display_name::DisplayName;
 use super::age_bars::{AgeBar, AgeMarker, AgeScale};
+use super::request::link;
 use super::timeline::StateDuration;
-use super::view::link;
 use super::{ObservedSource, PageClock, phrases};
 use crate::lease::{
     Authority, AuthorityEvidence, Due, EventAge, Holder, Progress, ProgressEpoch, Readable, RemainingTtl, State,

@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 
-use super::view::{Filter, View};
+use super::request::{Filter, PageRequest};
 use crate::testing::{cases, hostile, mutation::mutated};
 
 const TOKENS: &[&str] = &[
@@ -41,7 +41,7 @@ proptest! {
 
     #[test]
     fn link_of_a_view_leads_to_the_same_view(query in queries(), leases in 0_usize..5_000) {
-        let (list, live) = (View::list(&query), View::live(&query));
+        let (list, live) = (PageRequest::list(&query), PageRequest::live(&query));
         for view in [&list, &live] {
             let (path, link_query) =
                 view.live_link().split_once('?').map(|(path, query)| (path.to_owned(), query.to_owned())).unwrap();
@@ -50,15 +50,15 @@ proptest! {
             let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"*-._%+&=".contains(&byte);
             prop_assert!(link_query.bytes().all(is_plain), "{link_query}");
             let understood = match view.clone() {
-                View::List(mut filter) => {
+                PageRequest::List(mut filter) => {
                     filter.ignored.clear();
-                    View::List(filter)
+                    PageRequest::List(filter)
                 }
-                lease @ View::Lease { .. } => lease,
+                lease @ PageRequest::Lease { .. } => lease,
             };
-            prop_assert_eq!(View::live(&link_query), understood);
+            prop_assert_eq!(PageRequest::live(&link_query), understood);
         }
-        let View::List(filter) = list else { unreachable!() };
+        let PageRequest::List(filter) = list else { unreachable!() };
         let (page, pages): (usize, usize) = Filter::page_of(&filter, leases);
         prop_assert!(page < pages && pages == leases.div_ceil(100).max(1));
     }

@@ -6,7 +6,7 @@ use super::*;
 use crate::expose::testing::{golden, snapshots};
 use crate::lease::{Age, AgeSource, Due, EventAge, Progress, State};
 
-fn rendered_as(view: &View, snapshots: &[(SourceSnapshot, History)]) -> RenderedPage {
+fn rendered_as(view: &PageRequest, snapshots: &[(SourceSnapshot, History)]) -> RenderedPage {
     let at = snapshots::now().monotonic;
     let sources: Vec<_> = snapshots.iter().map(|snapshot| observed_source(snapshot, at, None)).collect();
     render_view(view, &sources)
@@ -21,7 +21,7 @@ fn observed_source(
     ObservedSource { snapshot, history, observed_at, unanswered_for }
 }
 
-fn render_view(view: &View, sources: &[ObservedSource]) -> RenderedPage {
+fn render_view(view: &PageRequest, sources: &[ObservedSource]) -> RenderedPage {
     let names: Vec<_> = sources.iter().map(|source| &*source.snapshot.source).collect();
     let rendered = render(view, sources, &names, snapshots::now(), "/metrics").unwrap();
     assert!(rendered.html.contains(&render_main(view, sources, snapshots::now()).unwrap()), "one way to render");
@@ -29,11 +29,11 @@ fn render_view(view: &View, sources: &[ObservedSource]) -> RenderedPage {
 }
 
 fn list(query: &str, snapshots: &[(SourceSnapshot, History)]) -> String {
-    rendered_as(&View::list(query), snapshots).html
+    rendered_as(&PageRequest::list(query), snapshots).html
 }
 
 fn lease(source: &str, name: &str) -> RenderedPage {
-    let view = View::Lease { source: source.to_owned(), lease: name.to_owned() };
+    let view = PageRequest::Lease { source: source.to_owned(), lease: name.to_owned() };
     rendered_as(&view, &snapshots::with_history())
 }
 
@@ -157,10 +157,11 @@ fn a_filtered_page_counts_excluded_leases_and_names_their_unhealthy_states() {
 #[test]
 fn a_missing_source_and_ignored_parameters_are_reported() {
     let observed = snapshots::with_history();
-    let RenderedPage { html, found } = rendered_as(&View::list("source=nope%3Cb%3E"), &observed);
+    let RenderedPage { html, found } = rendered_as(&PageRequest::list("source=nope%3Cb%3E"), &observed);
     assert!(html.contains("<title>no such source "));
     assert!(!found && html.contains("No source <bdi>nope&#60;b&#62;</bdi> is configured."), "{html}");
-    let RenderedPage { html, found } = rendered_as(&View::list("state=STALLED&source=cache&stat=%3Cb%3E"), &observed);
+    let RenderedPage { html, found } =
+        rendered_as(&PageRequest::list("state=STALLED&source=cache&stat=%3Cb%3E"), &observed);
     assert!(
         found
             && html.contains(
@@ -180,7 +181,7 @@ fn a_list_abridges_long_names_and_the_page_of_a_lease_does_not() {
     let observed = [(snapshot, history)];
     let listed = names(&list("", &observed)).remove(0);
     assert!(listed.starts_with("bbb") && listed.ends_with("eee") && listed.chars().count() < 130, "{listed}");
-    let view = View::Lease { source: "many".to_owned(), lease: format!("{beginning}{end}") };
+    let view = PageRequest::Lease { source: "many".to_owned(), lease: format!("{beginning}{end}") };
     assert_eq!(names(&rendered_as(&view, &observed).html), [format!("{beginning}{end}")]);
 }
 
@@ -273,7 +274,7 @@ fn a_source_read_before_the_others_shows_its_own_time() {
         });
         observed.collect::<Vec<_>>()
     };
-    let of_list = |observed: &[ObservedSource]| render_view(&View::list(""), observed).html;
+    let of_list = |observed: &[ObservedSource]| render_view(&PageRequest::list(""), observed).html;
     let page = of_list(&sources_of(1, None));
     assert!(page.contains("as of <time>2027-01-15 07:59:59 UTC</time>"), "of the readings, not of the answer");
     assert!(!page.contains("</bdi>, as of"), "all of one time");
@@ -285,7 +286,7 @@ fn a_source_read_before_the_others_shows_its_own_time() {
     );
     assert!(!page.contains("in <bdi>cache</bdi>, as of"));
     assert!(page.contains("read in 3ms, as of 07:59:55, not answering for 3s</li>"), "{page}");
-    let view = View::Lease { source: "documents".to_owned(), lease: "retention".to_owned() };
+    let view = PageRequest::Lease { source: "documents".to_owned(), lease: "retention".to_owned() };
     let page = render_view(&view, &sources_of(5, None)[..1]).html;
     assert!(page.contains("as of <time>2027-01-15 07:59:55 UTC</time>") && !page.contains("</bdi>, as of"));
     // PeriodKind as stalled since 07:58:00.
@@ -302,14 +303,15 @@ fn the_banner_of_an_unanswering_store_shows_for_how_long() {
         (None, "could not be read: the store did not answer in time (store_timeout, after 5s)."),
     ] {
         let source = observed_source(&snapshot, at, unanswered.map(Duration::from_millis));
-        let page = render_view(&View::list(""), &[source]).html;
+        let page = render_view(&PageRequest::list(""), &[source]).html;
         assert!(page.contains(&format!("<b>Source <bdi>billing</bdi></b> {says}")), "{page}");
     }
 }
 
 #[test]
 fn a_filter_by_a_missing_source_names_it_and_offers_the_configured_sources() {
-    let page = render(&View::list("source=%3Cb%3E"), &[], &["one", "two"], snapshots::now(), "/metrics").unwrap().html;
+    let page =
+        render(&PageRequest::list("source=%3Cb%3E"), &[], &["one", "two"], snapshots::now(), "/metrics").unwrap().html;
     assert!(page.contains("No source <bdi>&#60;b&#62;</bdi> is configured."), "{page}");
     for choice in [r#"<option value="one">"#, r#"<option value="two">"#, r#"<option value="&#60;b&#62;" selected>"#] {
         assert!(page.contains(choice), "{choice} {page}");

@@ -8,7 +8,7 @@ use proptest::prelude::*;
 use super::html::{Token, tokens};
 use crate::expose::display_name::DisplayName;
 use crate::expose::metrics::{Exposition, SourceMetrics};
-use crate::expose::page::{self, ObservedSource, View};
+use crate::expose::page::{self, ObservedSource, PageRequest};
 use crate::expose::testing::snapshots;
 use crate::expose::{Format, json, table};
 use crate::history::History;
@@ -87,7 +87,10 @@ fn page_names(tokens: &[Token]) -> Vec<Option<String>> {
 }
 
 /// The tokens of the page of a view.
-fn page_tokens(view: &View, (snapshot, history): &(SourceSnapshot, &History)) -> Result<Vec<Token>, TestCaseError> {
+fn page_tokens(
+    view: &PageRequest,
+    (snapshot, history): &(SourceSnapshot, &History),
+) -> Result<Vec<Token>, TestCaseError> {
     let now = snapshots::now();
     let observed = ObservedSource {
         snapshot: snapshot.clone().into(),
@@ -149,15 +152,15 @@ proptest! {
         let one: serde_json::Value = serde_json::from_slice(&one).unwrap();
         prop_assert_eq!(&one["lease"], &all["sources"][0]["leases"][0]);
 
-        let lease_view = View::Lease { source: source.clone(), lease: lease.clone() };
-        let harmless_view = View::Lease { source: "s".into(), lease: "l".into() };
-        for (view, harmless_view) in [(View::list(""), View::list("")), (lease_view.clone(), harmless_view)] {
+        let lease_view = PageRequest::Lease { source: source.clone(), lease: lease.clone() };
+        let harmless_view = PageRequest::Lease { source: "s".into(), lease: "l".into() };
+        for (view, harmless_view) in [(PageRequest::list(""), PageRequest::list("")), (lease_view.clone(), harmless_view)] {
             let (page, harmless_page) = (page_tokens(&view, &hostile)?, page_tokens(&harmless_view, &harmless)?);
             prop_assert_eq!(tags(&page), tags(&harmless_page));
             let names = page_names(&page);
             let is_shown = match view {
-                View::List(_) => names.iter().flatten().any(|name| is_abridged(name, &lease)),
-                View::Lease { .. } => occurrences(&names, &lease) >= 1,
+                PageRequest::List(_) => names.iter().flatten().any(|name| is_abridged(name, &lease)),
+                PageRequest::Lease { .. } => occurrences(&names, &lease) >= 1,
             };
             prop_assert!(is_shown && occurrences(&names, &source) >= 1, "{names:?}");
             prop_assert_eq!(names.len(), page_names(&harmless_page).len());
@@ -165,7 +168,7 @@ proptest! {
                 Token::Open(name, attributes) if name == "a" => attributes.iter().find(|(name, _)| name == "href"),
                 _ => None,
             });
-            let views: Vec<_> = links.filter_map(|(_, link)| link.strip_prefix("lease?")).map(View::lease).collect();
+            let views: Vec<_> = links.filter_map(|(_, link)| link.strip_prefix("lease?")).map(PageRequest::lease).collect();
             prop_assert!(views.iter().all(|view| *view == lease_view) && !views.is_empty(), "{views:?}");
         }
 

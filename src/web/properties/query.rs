@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 
-use crate::expose::page::View;
+use crate::expose::page::PageRequest;
 use crate::observer::SourceSelection;
 use crate::testing::{cases, hostile, mutation::mutated};
 use crate::web::route;
@@ -92,6 +92,6 @@ proptest! {
         let query = format!("source={}&x&source={}", encoded(&source), encoded(&lease));
         prop_assert_eq!(route::selected_sources(&query), SourceSelection::Named(vec![source.clone(), lease.clone()]));
         let query = format!("source={}&lease={}", encoded(&source), encoded(&lease));
-        prop_assert_eq!(View::lease(&query), View::Lease { source, lease });
+        prop_assert_eq!(PageRequest::lease(&query), PageRequest::Lease { source, lease });
     }
 }

@@ -2,7 +2,8 @@
 
 use super::{SOURCE, config, database};
 use crate::harness::store::folder;
-use crate::harness::{Exporter, Metrics, promtool};
+use crate::harness::{Exporter, promtool};
+use crate::invalid_rows::{NULL_CASES, assert_null_is_unknown, rejected};
 use crate::servers::Database;
 
 /// The columns of the table, and their values for an active lease.
@@ -42,42 +43,20 @@ fn exporter(database: &Database) -> Exporter {
     Exporter::start(folder().path(), &config(database, "", query))
 }
 
-fn rejected(metrics: &Metrics, reason: &str) -> f64 {
-    metrics.counted("lease_source_rows_rejected_total", SOURCE, reason)
-}
-
 #[test]
 fn null_means_unknown_in_every_column_and_never_zero() {
-    let cases = [
-        ("holder", ("no_leader", "released"), Some("lease_age_seconds")),
-        ("epoch", ("unknown", "invalid_record"), Some("lease_epoch")),
-        ("acquired_at", ("active", "progressing"), Some("lease_held_seconds")),
-        ("renewed_at", ("active", "progressing"), Some("lease_age_seconds")),
-        ("expires_at", ("active", "progressing"), None),
-        ("ttl_seconds", ("active", "progressing"), None),
-        ("progress_at", ("unknown", "not_observed_yet"), Some("lease_last_progress_age_seconds")),
-        ("progress_epoch", ("unknown", "invalid_record"), Some("lease_last_progress_epoch")),
-        ("progress_cursor", ("active", "progressing"), None),
-        ("due", ("active", "progressing"), Some("lease_due")),
-        ("oldest_due_at", ("active", "progressing"), Some("lease_oldest_due_age_seconds")),
-    ];
     let database = database();
     table(&database, COLUMNS[0]);
-    for (column, ..) in cases {
+    for (column, ..) in NULL_CASES {
         add(&database, column, &format!("{column} = NULL"));
     }
     let metrics = exporter(&database).scrape();
-    for (column, expected, absent) in cases {
-        assert_eq!(metrics.says(SOURCE, column), Some(expected), "{column} = NULL");
-        if let Some(absent) = absent {
-            assert_eq!(metrics.of(absent, SOURCE, column), None, "{column} = NULL, and yet there is {absent}");
-        }
-    }
+    assert_null_is_unknown(&metrics, &NULL_CASES);
     add(&database, "x", "lease = NULL");
     add(&database, "x", "lease = ''");
     let metrics = exporter(&database).scrape();
     assert_eq!(rejected(&metrics, "no_name"), 2.0);
-    assert_eq!(metrics.leases(SOURCE).len(), 1 + cases.len());
+    assert_eq!(metrics.leases(SOURCE).len(), 1 + NULL_CASES.len());
 }
 
 #[test]

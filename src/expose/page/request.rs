@@ -1,6 +1,6 @@
-//! The view that an address selects.
+//! The request for a page, as an address makes it.
 //!
-//! Everything that can be chosen is in the query of the address, so that a view can be reloaded, bookmarked and shared. The
+//! Everything that can be chosen is in the query of the address, so that a page can be reloaded, bookmarked and shared. The
 //! name of a lease is in the query and not in the path, because browsers and proxies rewrite paths that contain `..` or `//`.
 
 use std::collections::BTreeSet;
@@ -15,7 +15,7 @@ pub const LEASES_PER_PAGE: usize = 100;
 
 /// The request for a page: the list with a filter, or one lease.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum View {
+pub enum PageRequest {
     /// The leases that pass the filter.
     List(Filter),
     /// One lease with its evidence.
@@ -38,31 +38,31 @@ pub struct Filter {
     pub(super) text: String,
     /// The page, from 0.
     page: usize,
-    /// Parts of the address that have no meaning. They do not restrict the view; the page lists them.
+    /// Parts of the address that have no meaning. They do not restrict the page, which lists them.
     pub(super) ignored: BTreeSet<&'static str>,
 }
 
-impl View {
-    /// The view of `/` with this query.
+impl PageRequest {
+    /// The request for `/` with this query.
     #[must_use]
     pub fn list(query: &str) -> Self {
         Self::List(Filter::of(query))
     }
 
-    /// The view of `/lease` with this query.
+    /// The request for `/lease` with this query.
     #[must_use]
     pub fn lease(query: &str) -> Self {
         let value = |name| parse(query.as_bytes()).find(|(key, _)| key == name).map(|(_, value)| value.into_owned());
         Self::Lease { source: value("source").unwrap_or_default(), lease: value("lease").unwrap_or_default() }
     }
 
-    /// The view of `/live` with this query, which is that of the page whose script requests it.
+    /// The request for `/live` with this query, which is that of the page whose script sends it.
     #[must_use]
     pub fn live(query: &str) -> Self {
         if parse(query.as_bytes()).any(|(key, _)| key == "lease") { Self::lease(query) } else { Self::list(query) }
     }
 
-    /// The only source in the view; `None` if all sources are.
+    /// The only source on the page; `None` if all sources are.
     #[must_use]
     pub fn source(&self) -> Option<&str> {
         match self {
@@ -71,7 +71,7 @@ impl View {
         }
     }
 
-    /// The address of the `<main>` of this view.
+    /// The address of the `<main>` of this page.
     pub(super) fn live_link(&self) -> String {
         match self {
             Self::List(filter) => format!("live{}", filter.link()),
@@ -157,7 +157,7 @@ impl Filter {
             || status.holder().is_some_and(|holder| holder.token.iter().chain(&*holder.others).any(is_match))
     }
 
-    /// The address of this view, relative to the page.
+    /// The address of this request, relative to the page.
     pub(super) fn link(&self) -> String {
         let mut query = Serializer::for_suffix(String::from("?"), 1);
         for state in &self.states {
@@ -281,10 +281,10 @@ mod tests {
             let link = link("lease", "s/1", name);
             let (path, query) = link.split_once('?').unwrap();
             assert_eq!(path, "lease");
-            let view = View::lease(query);
-            assert_eq!(view, View::Lease { source: "s/1".to_owned(), lease: name.to_owned() });
-            assert_eq!(View::live(view.live_link().split_once('?').unwrap().1), view);
+            let view = PageRequest::lease(query);
+            assert_eq!(view, PageRequest::Lease { source: "s/1".to_owned(), lease: name.to_owned() });
+            assert_eq!(PageRequest::live(view.live_link().split_once('?').unwrap().1), view);
         }
-        assert_eq!(View::live("state=idle"), View::list("state=idle"));
+        assert_eq!(PageRequest::live("state=idle"), PageRequest::list("state=idle"));
     }
 }
